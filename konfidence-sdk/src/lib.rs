@@ -18,7 +18,9 @@
 //! conflict. **Any prefix of a plan is a legal state**, so a crash between two writes needs no repair.
 
 pub mod clock;
+pub mod condition;
 pub mod event;
+pub mod plan;
 pub mod store;
 
 pub use konfidence_types as types;
