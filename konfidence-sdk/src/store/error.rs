@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::ObjectRef;
+use super::{ObjectRef, Unreadable};
 
 /// Any error below a store, kept as the source.
 pub type Source = Box<dyn Error + Send + Sync + 'static>;
@@ -74,13 +74,8 @@ pub enum StoreError {
         object: ObjectRef,
     },
     /// The object is there and does not parse.
-    #[error("{object} cannot be read: {message}; a newer version or a broken schema wrote it")]
-    Unreadable {
-        /// Which object.
-        object: ObjectRef,
-        /// Why it does not parse.
-        message: String,
-    },
+    #[error("{} cannot be read: {}; a newer version or a broken schema wrote it", .0.object, .0.message)]
+    Unreadable(Box<Unreadable>),
 }
 
 impl StoreError {
@@ -93,8 +88,8 @@ impl StoreError {
             | Self::Invalid { object, .. }
             | Self::Forbidden { object, .. }
             | Self::Unavailable { object, .. }
-            | Self::Expired { object }
-            | Self::Unreadable { object, .. } => object,
+            | Self::Expired { object } => object,
+            Self::Unreadable(unreadable) => &unreadable.object,
         }
     }
 

@@ -99,6 +99,8 @@ pub const BY_SOURCE_STAGE: &str = "source-stage";
 pub const BY_TARGET_STAGE: &str = "target-stage";
 /// Configs and promotions by every Landscape that they refer to.
 pub const BY_LANDSCAPE: &str = "landscape";
+/// Promotions by the Stage that their start stored, `status.promotedStageRef`, as `namespace/name`.
+pub const BY_PROMOTED_STAGE: &str = "promoted-stage";
 /// Landscapes by the namespace that they manage, `status.namespace`.
 pub const BY_MANAGED_NAMESPACE: &str = "managed-namespace";
 
@@ -110,6 +112,16 @@ impl Indexed for VectorPromotion {
         },
         Index { name: BY_TARGET_STAGE, values: |object| stage_reference(object, "/spec/target") },
         Index { name: BY_LANDSCAPE, values: landscapes },
+        Index {
+            name: BY_PROMOTED_STAGE,
+            values: |object| match (
+                text(object, "/status/promotedStageRef/namespace"),
+                text(object, "/status/promotedStageRef/name"),
+            ) {
+                (Some(namespace), Some(name)) => vec![format!("{namespace}/{name}")],
+                _ => Vec::new(),
+            },
+        },
     ];
 }
 

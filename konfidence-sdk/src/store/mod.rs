@@ -19,7 +19,7 @@ mod write;
 
 pub use error::{FieldError, StoreError};
 pub use indexed::{
-    BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE, BY_TARGET_STAGE, Index,
+    BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_PROMOTED_STAGE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE, BY_TARGET_STAGE, Index,
     Indexed, Query,
 };
 pub use key::{Key, Object, ObjectRef, Version};
@@ -103,6 +103,8 @@ pub struct Unreadable {
     pub object: ObjectRef,
     /// Why it does not parse.
     pub message: String,
+    /// The object as the server holds it, so that its version and conditions can still be told.
+    pub raw: Arc<serde_json::Value>,
 }
 
 #[async_trait]
