@@ -28,16 +28,15 @@ pub fn merge(
     moves: Moves,
     now: Timestamp,
 ) -> Condition {
-    let kept = before.filter(|before| {
-        before.status == status && (moves == Moves::OnStatus || before.reason == reason)
-    });
+    let kept = before.filter(|before| before.status == status && (moves == Moves::OnStatus || before.reason == reason));
     Condition {
         type_: type_.to_owned(),
         status: status.to_owned(),
         reason: reason.to_owned(),
         message: message.into(),
         observed_generation,
-        last_transition_time: kept.map_or_else(|| Time(to_the_second(now)), |before| before.last_transition_time.clone()),
+        last_transition_time: kept
+            .map_or_else(|| Time(to_the_second(now)), |before| before.last_transition_time.clone()),
     }
 }
 

@@ -11,16 +11,17 @@
 //! Several kinds in one store: a plain type implements the trait once per kind, and `store.get(&key)` picks the right
 //! one because keys, queries and patches carry the kind in their type.
 
+pub mod engine;
 mod error;
 mod indexed;
 mod key;
 mod watch;
 mod write;
 
-pub use error::{FieldError, StoreError};
+pub use error::{FieldError, Source, StoreError};
 pub use indexed::{
-    BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_PROMOTED_STAGE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE, BY_TARGET_STAGE, Index,
-    Indexed, Query,
+    BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_PROMOTED_STAGE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE,
+    BY_TARGET_STAGE, Index, Indexed, Query,
 };
 pub use key::{Key, Object, ObjectRef, Version};
 pub use watch::{ObjectWatch, WatchEvent, WatchStream};

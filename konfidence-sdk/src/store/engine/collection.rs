@@ -1,0 +1,156 @@
+//! The objects of one resource: reads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::index::IndexEntries;
+use super::state::Contents;
+use super::{Document, Engine, EngineError, Event, ResourceType, Watch};
+use crate::store::Index;
+
+/// The objects of one resource of an [`Engine`]. Clones are the same collection.
+#[derive(Clone)]
+pub struct Collection {
+    pub(super) engine: Engine,
+    pub(super) number: usize,
+}
+
+/// Objects as they stood at one revision, ordered by namespace and name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// The objects.
+    pub items: Vec<Arc<Document>>,
+    /// The revision of the whole engine that the list shows. A watch from here misses nothing.
+    pub revision: u64,
+}
+
+impl Collection {
+    /// The engine that holds it.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The kind of the objects.
+    pub fn resource(&self) -> ResourceType {
+        self.engine.read(|state| state.contents[self.number].resource.clone())
+    }
+
+    /// One object as it stands now; the namespace is empty for cluster-scoped kinds.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<Document>> {
+        self.engine.read(|state| state.contents[self.number].get(namespace, name).cloned())
+    }
+
+    /// One object as it stood at `revision`.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
+    pub fn get_at(&self, revision: u64, namespace: &str, name: &str) -> Result<Option<Arc<Document>>, EngineError> {
+        self.engine.read(|state| {
+            state.check_revision(revision)?;
+            let contents = &state.contents[self.number];
+            let mut since = contents.history.after(revision)?;
+            Ok(match since.find(|event| event.object.name() == name && event.object.namespace() == namespace) {
+                Some(event) => event.previous.clone(),
+                None => contents.get(namespace, name).cloned(),
+            })
+        })
+    }
+
+    /// All objects, or those of one namespace, as they stand now.
+    pub fn list(&self, namespace: Option<&str>) -> Listing {
+        self.engine
+            .read(|state| Listing { items: items(&state.contents[self.number], namespace), revision: state.revision })
+    }
+
+    /// All objects, or those of one namespace, as they stood at `revision`: the pages of a list are cut from this.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
+    pub fn list_at(&self, revision: u64, namespace: Option<&str>) -> Result<Listing, EngineError> {
+        self.engine.read(|state| {
+            state.check_revision(revision)?;
+            let contents = &state.contents[self.number];
+            let mut since = contents.history.after(revision)?.rev().peekable();
+            if since.peek().is_none() {
+                return Ok(Listing { items: items(contents, namespace), revision });
+            }
+            let now = items(contents, namespace);
+            let mut then: BTreeMap<(&str, &str), Arc<Document>> =
+                now.iter().map(|object| ((object.namespace(), object.name()), Arc::clone(object))).collect();
+            for event in since.filter(|event| is_in(event, namespace)) {
+                let key = (event.object.namespace(), event.object.name());
+                match &event.previous {
+                    Some(previous) => then.insert(key, Arc::clone(previous)),
+                    None => then.remove(&key),
+                };
+            }
+            Ok(Listing { items: then.into_values().collect(), revision })
+        })
+    }
+
+    /// The objects that have `value` in the index `name`; `None` when the collection has no such index.
+    pub fn list_by(&self, namespace: Option<&str>, name: &str, value: &str) -> Option<Listing> {
+        self.engine.read(|state| {
+            let contents = &state.contents[self.number];
+            let index = contents.indexes.iter().find(|index| index.name() == name)?;
+            let places = index.places(value).filter(|place| namespace.is_none_or(|namespace| place.0 == namespace));
+            let items = places.filter_map(|(namespace, name)| contents.get(namespace, name).cloned()).collect();
+            Some(Listing { items, revision: state.revision })
+        })
+    }
+
+    /// Keeps these indexes from now on; those that it has already stay.
+    pub fn keep_indexes(&self, indexes: &[Index]) {
+        self.engine.write(|state, _| {
+            let contents = &mut state.contents[self.number];
+            for index in indexes {
+                if contents.indexes.iter().any(|kept| kept.name() == index.name) {
+                    continue;
+                }
+                let mut entries = IndexEntries::new(*index);
+                for (namespace, names) in &contents.objects {
+                    for (name, object) in names {
+                        entries.update(namespace, name, None, Some(object));
+                    }
+                }
+                contents.indexes.push(entries);
+            }
+        });
+    }
+
+    /// The changes after `from`, and all that come, in order, none left out and none twice.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
+    pub fn watch(&self, namespace: Option<&str>, from: u64) -> Result<Watch, EngineError> {
+        let number = self.engine.write(|state, _| {
+            state.check_revision(from)?;
+            state.watches += 1;
+            Ok(state.watches)
+        })?;
+        Ok(Watch::new(self.clone(), namespace.map(str::to_owned), from, number))
+    }
+
+    /// The changes of this resource after `revision` that have happened so far, oldest first.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    pub fn events_after(&self, revision: u64) -> Result<Vec<Arc<Event>>, EngineError> {
+        self.engine.read(|state| {
+            state.check_revision(revision)?;
+            Ok(state.contents[self.number].history.after(revision)?.cloned().collect())
+        })
+    }
+}
+
+/// Whether an event is about an object of `namespace`.
+pub(super) fn is_in(event: &Event, namespace: Option<&str>) -> bool {
+    namespace.is_none_or(|namespace| event.object.namespace() == namespace)
+}
+
+fn items(contents: &Contents, namespace: Option<&str>) -> Vec<Arc<Document>> {
+    match namespace {
+        Some(namespace) => contents.objects.get(namespace).into_iter().flat_map(BTreeMap::values).cloned().collect(),
+        None => contents.objects.values().flat_map(BTreeMap::values).cloned().collect(),
+    }
+}

@@ -1,0 +1,82 @@
+//! One state of one object.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// One state of one object, immutable once it is in the engine. It remembers its parsed form, so that a thousand reads
+/// of the same state parse it once.
+pub struct Document {
+    json: Value,
+    revision: u64,
+    parsed: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl Document {
+    pub(super) fn new(json: Value, revision: u64) -> Self {
+        Self { json, revision, parsed: OnceLock::new() }
+    }
+
+    /// The whole object.
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// The revision of the write that made this state; `metadata.resourceVersion` as a number.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// `metadata.namespace`; empty for cluster-scoped objects.
+    pub fn namespace(&self) -> &str {
+        self.metadata("namespace")
+    }
+
+    /// `metadata.name`.
+    pub fn name(&self) -> &str {
+        self.metadata("name")
+    }
+
+    /// `metadata.uid`.
+    pub fn uid(&self) -> &str {
+        self.metadata("uid")
+    }
+
+    /// `metadata.resourceVersion`.
+    pub fn resource_version(&self) -> &str {
+        self.metadata("resourceVersion")
+    }
+
+    fn metadata(&self, field: &str) -> &str {
+        super::metadata::text(&self.json, field)
+    }
+
+    /// The object as `K`. Every caller gets the same `Arc`.
+    ///
+    /// # Errors
+    /// Why the object does not parse as `K`.
+    pub fn parse<K: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<K>, Arc<str>> {
+        type Parsed<K> = Result<Arc<K>, Arc<str>>;
+        let parse =
+            || -> Parsed<K> { K::deserialize(&self.json).map(Arc::new).map_err(|error| error.to_string().into()) };
+        match self.parsed.get_or_init(|| Box::new(parse())).downcast_ref::<Parsed<K>>() {
+            Some(parsed) => parsed.clone(),
+            // Somebody reads the same object as two Rust types: the first one keeps the place.
+            None => parse(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Document {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.json.fmt(f)
+    }
+}
+
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
+    }
+}

@@ -1,0 +1,68 @@
+//! What has happened, in order, as far back as it is held.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Document, EngineError};
+
+/// What a write did to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was made.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The revision that the write made.
+    pub revision: u64,
+    /// What it did.
+    pub change: Change,
+    /// The object afterwards; of a deleted object its last state, with the deletion's resourceVersion.
+    pub object: Arc<Document>,
+    /// The object before, if there was one: whoever watches a selection sees from it whether the object enters or
+    /// leaves the selection.
+    pub previous: Option<Arc<Document>>,
+}
+
+/// The events of one resource, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    events: VecDeque<Arc<Event>>,
+    /// Revision of the newest event that was dropped.
+    dropped: u64,
+}
+
+impl History {
+    pub(super) fn push(&mut self, event: Arc<Event>) {
+        self.events.push_back(event);
+    }
+
+    /// The revision of the oldest event held.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.events.front().map(|event| event.revision)
+    }
+
+    /// Drops the oldest event and answers its revision.
+    pub(super) fn drop_oldest(&mut self) -> Option<u64> {
+        self.dropped = self.events.pop_front()?.revision;
+        Some(self.dropped)
+    }
+
+    /// The events after `revision`, oldest first.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when some of them are gone.
+    pub(super) fn after(&self, revision: u64) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>>, EngineError> {
+        if revision < self.dropped {
+            return Err(EngineError::Expired { asked: revision, oldest: self.dropped });
+        }
+        let first = self.events.partition_point(|event| event.revision <= revision);
+        Ok(self.events.range(first..))
+    }
+}
