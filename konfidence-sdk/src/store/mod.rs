@@ -13,17 +13,27 @@
 
 pub mod engine;
 mod error;
+mod faulty;
 mod indexed;
 mod key;
+mod memory;
+mod recording;
+mod request;
+mod stale;
 mod watch;
 mod write;
 
 pub use error::{FieldError, Source, StoreError};
+pub use faulty::{Fault, FaultyStore};
 pub use indexed::{
     BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_PROMOTED_STAGE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE,
     BY_TARGET_STAGE, Index, Indexed, Query,
 };
 pub use key::{Key, Object, ObjectRef, Version};
+pub use memory::MemoryStore;
+pub use recording::RecordingStore;
+pub use request::{Request, Verb};
+pub use stale::StaleStore;
 pub use watch::{ObjectWatch, WatchEvent, WatchStream};
 pub use write::{Patch, Precondition};
 

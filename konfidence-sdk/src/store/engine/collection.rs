@@ -131,6 +131,17 @@ impl Collection {
         Ok(Watch::new(self.clone(), namespace.map(str::to_owned), from, number))
     }
 
+    /// The first change of this resource after `revision`, if it has happened yet.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    pub fn next_event(&self, revision: u64) -> Result<Option<Arc<Event>>, EngineError> {
+        self.engine.read(|state| {
+            state.check_revision(revision)?;
+            Ok(state.contents[self.number].history.after(revision)?.next().cloned())
+        })
+    }
+
     /// The changes of this resource after `revision` that have happened so far, oldest first.
     ///
     /// # Errors
