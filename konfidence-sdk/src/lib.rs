@@ -17,10 +17,13 @@
 //! and the time to an ordered plan, and `apply` makes the plan's conditional writes in order and stops at the first
 //! conflict. **Any prefix of a plan is a legal state**, so a crash between two writes needs no repair.
 
+pub mod access;
 pub mod clock;
 pub mod condition;
 pub mod event;
+pub mod naming;
 pub mod plan;
+pub mod promotion;
 pub mod store;
 
 pub use konfidence_types as types;

@@ -4,7 +4,7 @@
 /// Stage: `<namespace>/<promotion>` that last wrote the vector.
 pub const PROMOTED_BY: &str = "konfidence.cloud/promoted-by";
 
-/// Stage: the record, a JSON map from config name to `{owner, sequence, promotion}` (P34).
+/// Stage: the record, a JSON map from config name to `{owner, sequence, promotion, vector}` (P34).
 pub const PROMOTIONS: &str = "konfidence.cloud/promotions";
 
 /// Stage: `<promotion uid>@<resourceVersion of the promotion>`, written before that promotion is retired (P37).
@@ -13,7 +13,7 @@ pub const FENCED: &str = "konfidence.cloud/fenced";
 /// Promotion: `<n>@<RFC 3339>`, the resumptions of its execution (P36).
 pub const ATTEMPT: &str = "konfidence.cloud/attempt";
 
-/// Promotion: count of consecutive failures up to and including this one (P38).
+/// Promotion: count of consecutive failures before it, of the same vector on the same target (P38).
 pub const FAILURES: &str = "konfidence.cloud/failures";
 
 /// Promotion: count of consecutive corrections of a contested target (P51).

@@ -210,5 +210,7 @@ vocabulary! {
         PromotionRejected,
         /// Warning: somebody else keeps writing the target (P51).
         TargetContested,
+        /// Warning: a source changed faster than promotions were made, and its oldest vectors are no candidates (P8).
+        CandidatesDropped,
     }
 }

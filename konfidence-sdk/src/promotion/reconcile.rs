@@ -1,0 +1,210 @@
+//! One key brought to rest: load, decide, apply, until a decision has nothing left to do.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use konfidence_types::{EventReason, VectorPromotion, VectorPromotionConfig};
+
+use super::PromotionStore;
+use super::apply::{Stopped, Written, apply};
+use super::decide::decide;
+use super::inbox::Inbox;
+use super::make::requires_approval;
+use super::setback::Setback;
+use super::snapshot::{Snapshot, load};
+use super::source::SourceKey;
+use super::state::Phase;
+use super::steps::Action;
+use super::verify::{Verdict, verify};
+use crate::clock::Clock;
+use crate::event::{Event, EventSink, Severity};
+use crate::plan::{Decision, Plan};
+use crate::store::{Key, ObjectRef, StoreError};
+
+/// So many decisions at most in one reconcile; a source that changes all the time must not hold the key for ever.
+const ROUNDS: usize = 1024;
+/// So many conflicts at most; then somebody else is busy with the same objects, and their change will wake us.
+const CONFLICTS: usize = 8;
+/// When to look again where a view is behind a live read, in case the watch event that brings it forward is lost.
+const LAGGING: SignedDuration = SignedDuration::from_secs(5);
+
+/// What a reconcile came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Look again at this instant, although nothing else changed. `None`: only when something changes.
+    pub wake_up: Option<Timestamp>,
+    /// Every write, in order.
+    pub transitions: Vec<Transition>,
+}
+
+/// One write, for metrics and logs.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    /// What it meant.
+    pub action: Action,
+    /// The promotion after the write, where the step wrote one.
+    pub promotion: Option<Arc<VectorPromotion>>,
+}
+
+/// Brings the config `key` and its promotions to rest.
+///
+/// Callers must obey one rule: never two calls for the same key at once in one process. Across processes safety needs
+/// no such rule; every write is conditional. After the returned wake-up, and whenever an object changes that
+/// [`affected`](super::affected) maps to the key, it is to be called again.
+///
+/// # Errors
+/// A [`StoreError`] that is no conflict: try again with a back-off. What was written before it stands.
+///
+/// # Example
+/// ```
+/// # use konfidence_sdk::{clock::Clock, event::NoEvents, promotion, store::{Key, StoreError}};
+/// # use konfidence_types::VectorPromotionConfig;
+/// async fn settle(store: &dyn promotion::PromotionStore, clock: &dyn Clock) -> Result<(), StoreError> {
+///     let key: Key<VectorPromotionConfig> = Key::new("bakery", "menu-to-dev");
+///     let outcome = promotion::reconcile(store, clock, &NoEvents, &promotion::Inbox::default(), &key).await?;
+///     println!("{} writes, look again at {:?}", outcome.transitions.len(), outcome.wake_up);
+///     Ok(())
+/// }
+/// ```
+pub async fn reconcile<S: PromotionStore + ?Sized>(
+    store: &S,
+    clock: &dyn Clock,
+    events: &dyn EventSink,
+    inbox: &Inbox,
+    key: &Key<VectorPromotionConfig>,
+) -> Result<Outcome, StoreError> {
+    let now = clock.now();
+    let mut pass = Pass::default();
+    let rested = pass.run(store, now, events, inbox, key).await;
+    pass.tell_what_is_live(events);
+    rested.map(|wake_up| Outcome { wake_up, transitions: pass.transitions })
+}
+
+#[derive(Default)]
+struct Pass {
+    transitions: Vec<Transition>,
+    setback: Option<Setback>,
+    held: Vec<Held>,
+}
+
+/// The event of a creation or a start, told at rest if its promotion is still live then (P47).
+struct Held {
+    promotion: Option<String>,
+    is_live: bool,
+    event: Event,
+}
+
+impl Pass {
+    async fn run<S: PromotionStore + ?Sized>(
+        &mut self,
+        store: &S,
+        now: Timestamp,
+        events: &dyn EventSink,
+        inbox: &Inbox,
+        key: &Key<VectorPromotionConfig>,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let mut conflicts = 0;
+        let mut doubts = 0;
+        for _ in 0..ROUNDS {
+            let mut snapshot = load(store, inbox, key).await?;
+            warn_of_dropped(&snapshot, inbox, events);
+            snapshot.setback = self.setback.clone();
+            let (plan, in_doubt) = settle(store, &mut snapshot, now).await?;
+            if plan.steps.is_empty() {
+                // A store without a cache agrees with itself the second time.
+                if in_doubt && doubts == 0 {
+                    doubts += 1;
+                    continue;
+                }
+                let lagging = in_doubt.then(|| now.saturating_add(LAGGING).unwrap_or(now));
+                return Ok(earlier(plan.wake_up, lagging));
+            }
+            let applied = apply(store, &plan).await;
+            self.note(applied.written, events);
+            match applied.stopped {
+                None => {}
+                Some(Stopped::Setback(setback)) => self.setback = Some(setback),
+                Some(Stopped::Failed(error)) => return Err(error),
+                Some(Stopped::Conflict) if conflicts < CONFLICTS => conflicts += 1,
+                Some(Stopped::Conflict) => break,
+            }
+        }
+        Ok(Some(now))
+    }
+
+    fn note(&mut self, written: Vec<Written>, events: &dyn EventSink) {
+        for Written { action, promotion, event } in written {
+            if let Some(promotion) = &promotion {
+                let is_live = !Phase::of_promotion(promotion).is_terminal();
+                let own = self.held.iter_mut().filter(|held| held.promotion == promotion.metadata.uid);
+                own.for_each(|held| held.is_live = is_live);
+            }
+            match event {
+                Some(event) if matches!(action, Action::Create | Action::Start) => {
+                    let uid = promotion.as_ref().and_then(|promotion| promotion.metadata.uid.clone());
+                    self.held.push(Held { promotion: uid, is_live: true, event });
+                }
+                Some(event) => events.emit(event),
+                None => {}
+            }
+            self.transitions.push(Transition { action, promotion });
+        }
+    }
+
+    fn tell_what_is_live(&mut self, events: &dyn EventSink) {
+        for held in self.held.drain(..) {
+            if held.is_live || held.event.reason == EventReason::TargetContested.as_str() {
+                events.emit(held.event);
+            }
+        }
+    }
+}
+
+/// Decides, reading live what is in doubt, until there is a plan. Answers also whether a live read disagreed.
+async fn settle<S: PromotionStore + ?Sized>(
+    store: &S,
+    snapshot: &mut Snapshot,
+    now: Timestamp,
+) -> Result<(Plan<super::steps::Step>, bool), StoreError> {
+    loop {
+        match decide(snapshot, now) {
+            Decision::Plan(plan) => {
+                let in_doubt = snapshot.confirmed.values().any(|verdict| *verdict == Verdict::Differs);
+                return Ok((plan, in_doubt));
+            }
+            Decision::Verify(doubt) => {
+                let verdict = verify(store, snapshot, &doubt).await?;
+                snapshot.confirmed.insert(doubt, verdict);
+            }
+        }
+    }
+}
+
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// P8: what fell out of the inbox is lost as a candidate, and somebody should know.
+fn warn_of_dropped(snapshot: &Snapshot, inbox: &Inbox, events: &dyn EventSink) {
+    let Some(config) = snapshot.config.standing().filter(|config| requires_approval(config)) else { return };
+    let Ok(source) = snapshot.source_key(&config.spec.source) else { return };
+    let dropped = inbox.take_dropped(&source);
+    if dropped > 0 {
+        events.emit(dropped_event(config, &source, dropped));
+    }
+}
+
+fn dropped_event(config: &VectorPromotionConfig, source: &SourceKey, dropped: u64) -> Event {
+    Event {
+        regarding: ObjectRef::of(config),
+        severity: Severity::Warning,
+        reason: EventReason::CandidatesDropped.as_str(),
+        action: "Promote",
+        note: format!(
+            "{source} changed faster than promotions could be made: its {dropped} oldest vectors are no candidates"
+        ),
+    }
+}
