@@ -8,7 +8,7 @@
 //! ```text
 //!   promotion/   landscape/        domains: none imports another
 //!        |            |
-//!   gate  history  condition  naming  event  plan     the kernel: what two domains share
+//!   gate  history  condition  naming  event  plan  access     the kernel: what two domains share
 //!        |            |
 //!   store/  clock                  the ports, and implementations of them in memory
 //! ```
@@ -21,6 +21,7 @@ pub mod access;
 pub mod clock;
 pub mod condition;
 pub mod event;
+pub mod landscape;
 pub mod naming;
 pub mod plan;
 pub mod promotion;

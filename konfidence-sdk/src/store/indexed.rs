@@ -6,6 +6,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 use serde_json::Value;
 
+use crate::naming::managed_namespace_stem;
+
 /// A named index of a kind: from an object to the values under which it is found.
 ///
 /// It reads the object's JSON, not the parsed kind, so that an object that does not parse is still found by whoever
@@ -103,6 +105,9 @@ pub const BY_LANDSCAPE: &str = "landscape";
 pub const BY_PROMOTED_STAGE: &str = "promoted-stage";
 /// Landscapes by the namespace that they manage, `status.namespace`.
 pub const BY_MANAGED_NAMESPACE: &str = "managed-namespace";
+/// Landscapes by the namespace that they want (R60): the recorded one, else the one asked for, else the stem of the
+/// derived name, since an index sees one object and the rest of that name depends on another.
+pub const BY_WANTED_NAMESPACE: &str = "wanted-namespace";
 
 impl Indexed for VectorPromotion {
     const INDEXES: &'static [Index] = &[
@@ -141,10 +146,20 @@ impl Indexed for VectorPromotionConfig {
 }
 
 impl Indexed for Landscape {
-    const INDEXES: &'static [Index] = &[Index {
-        name: BY_MANAGED_NAMESPACE,
-        values: |object| text(object, "/status/namespace").into_iter().collect(),
-    }];
+    const INDEXES: &'static [Index] = &[
+        Index { name: BY_MANAGED_NAMESPACE, values: |object| text(object, "/status/namespace").into_iter().collect() },
+        Index {
+            name: BY_WANTED_NAMESPACE,
+            values: |object| {
+                let filled = |at| text(object, at).filter(|value| !value.is_empty());
+                filled("/status/namespace")
+                    .or_else(|| filled("/spec/namespace"))
+                    .or_else(|| text(object, "/metadata/name").map(|name| managed_namespace_stem(&name)))
+                    .into_iter()
+                    .collect()
+            },
+        },
+    ];
 }
 
 impl Indexed for VectorTemplate {

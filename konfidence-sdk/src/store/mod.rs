@@ -27,7 +27,7 @@ pub use error::{FieldError, Source, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use indexed::{
     BY_CONFIG, BY_LANDSCAPE, BY_MANAGED_NAMESPACE, BY_PROMOTED_STAGE, BY_SOURCE_STAGE, BY_SOURCE_TEMPLATE,
-    BY_TARGET_STAGE, Index, Indexed, Query,
+    BY_TARGET_STAGE, BY_WANTED_NAMESPACE, Index, Indexed, Query,
 };
 pub use key::{Key, Object, ObjectRef, Version};
 pub use memory::MemoryStore;
