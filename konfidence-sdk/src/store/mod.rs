@@ -11,6 +11,7 @@
 //! Several kinds in one store: a plain type implements the trait once per kind, and `store.get(&key)` picks the right
 //! one because keys, queries and patches carry the kind in their type.
 
+pub mod conformance;
 pub mod engine;
 mod error;
 mod faulty;
@@ -51,6 +52,7 @@ use async_trait::async_trait;
 ///     Ok(store.get(stage).await?.map(|stage| stage.spec.vector.clone()))
 /// }
 /// ```
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ObjectStore<K: Object>: Send + Sync {
     /// Reads one object, possibly from a cache. `None`: there is none.
