@@ -1,1 +1,3 @@
-//! x
+//! Controllers that run the rules of `konfidence-sdk` against the Kubernetes API.
+
+pub mod store;

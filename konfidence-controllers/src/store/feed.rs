@@ -1,0 +1,68 @@
+//! The watch that feeds a cache.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use konfidence_sdk::store::Object;
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, DefaultBackoff, Event};
+use kube::{Api, Client};
+use tracing::{debug, info, warn};
+
+use super::cache::Cache;
+use super::entry::Received;
+
+/// Seconds after which the server is to end a watch, well below the idle limits of load balancers that drop a silent
+/// connection without telling either side; the watcher then resumes where it was.
+pub(super) const WATCH_SECONDS: u32 = 200;
+
+/// Feeds `cache` for ever.
+///
+/// The back-off is this watch's own: in a shared one, a kind whose CRD is missing starves all others. It is reset by
+/// what the server delivered only: the watcher announces a list (`Init`) before it knows whether the server will
+/// answer, and `default_backoff` would take that for success and ask a missing kind every 0.8 s.
+pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
+    let kind = K::kind(&());
+    let mut backoff = DefaultBackoff::default();
+    loop {
+        let config = watcher::Config::default().timeout(WATCH_SECONDS);
+        let mut events = std::pin::pin!(watcher::watcher(Api::<Received<K>>::all(client.clone()), config));
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    if !matches!(event, Event::Init) {
+                        if cache.trouble().is_some() {
+                            info!(%kind, "the watch is back");
+                        }
+                        backoff.reset();
+                    }
+                    cache.apply(event);
+                }
+                Err(error) => {
+                    let is_new = cache.trouble().is_none();
+                    if is_new {
+                        warn!(%kind, %error, "the watch stands still; it will be tried again");
+                    } else {
+                        debug!(%kind, %error, "the watch still stands still");
+                    }
+                    cache.fail(error.to_string());
+                    tokio::time::sleep(backoff.next().unwrap_or_default()).await;
+                    // The watcher would resume from the same version for ever; a new one begins with a list.
+                    if is_expired(&error) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the server says that it no longer has the history from where the watch was to resume.
+fn is_expired(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.code == 410,
+        _ => false,
+    }
+}
