@@ -1,0 +1,3 @@
+//! What runs a domain.
+
+pub mod queue;
