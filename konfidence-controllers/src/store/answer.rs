@@ -38,22 +38,18 @@ pub(super) fn status_error(object: ObjectRef, status: Status) -> StoreError {
     }
 }
 
-/// An object that is gone, a namespace that is gone, or a kind that is not served: the last is no statement about the
-/// object, and taking it for "gone" would have a deletion of the CRD look like a deletion of everything.
+/// Only an answer that names the object says that it is gone. A namespace that is gone, or a kind that is not served, is
+/// no statement about the object: taking it for one would have a deleted CRD look like the deletion of everything, and a
+/// create into a vanishing namespace look like a world that has moved on, to be decided again at once, for ever.
 fn not_found(object: ObjectRef, status: Status) -> StoreError {
-    match &status.details {
+    let message = match &status.details {
         Some(details) if details.kind == "namespaces" && object.kind != "Namespace" => {
-            let name = details.name.clone();
-            StoreError::NotFound {
-                object: ObjectRef { api_version: "v1".into(), kind: "Namespace".into(), name, ..ObjectRef::default() },
-            }
+            format!("the namespace {} does not exist", details.name)
         }
-        Some(details) if details.name == object.name => StoreError::NotFound { object },
-        _ => {
-            let message = format!("the server does not serve {} {}; install its CRD", object.api_version, object.kind);
-            StoreError::Unavailable { object, message, source: Some(Box::new(kube::Error::Api(status.boxed()))) }
-        }
-    }
+        Some(details) if details.name == object.name => return StoreError::NotFound { object },
+        _ => format!("the server does not serve {} {}; install its CRD", object.api_version, object.kind),
+    };
+    StoreError::Unavailable { object, message, source: Some(Box::new(kube::Error::Api(status.boxed()))) }
 }
 
 /// A write with the uid of a predecessor under the same name: some servers call it a conflict, some an invalid change
@@ -132,10 +128,11 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_namespace_is_named() {
+    fn a_missing_namespace_is_named_and_is_no_reason_to_decide_again_at_once() {
         let namespace = about(404, "NotFound", "namespaces", "bakery", &[]);
         let error = status_error(promotion(), namespace);
-        assert_eq!(error.to_string(), "Namespace bakery does not exist");
+        assert!(!error.is_conflict());
+        assert!(error.to_string().contains("the namespace bakery does not exist"), "{error}");
     }
 
     #[test]

@@ -304,18 +304,18 @@ impl<K: Object> Cache<K> {
         state.expected.push(Expected { key: key.clone(), values, expectation });
     }
 
-    pub(super) async fn get(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
+    pub(super) async fn get(&self, key: &Key<K>, waits: bool) -> Result<Option<Arc<K>>, StoreError> {
         let scope = Scope::One(key);
-        let found = self.read(&scope, |state| state.objects.get(key).map(|entry| entry.content.clone())).await?;
+        let found = self.read(&scope, waits, |state| state.objects.get(key).map(|entry| entry.content.clone())).await?;
         found.transpose().map_err(|unreadable| StoreError::Unreadable(Box::new((*unreadable).clone())))
     }
 
-    pub(super) async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
-        self.read(&Scope::All(query), |state| state.select(query)).await
+    pub(super) async fn list(&self, query: &Query<K>, waits: bool) -> Result<Listed<K>, StoreError> {
+        self.read(&Scope::All(query), waits, |state| state.select(query)).await
     }
 
-    /// Waits until the cache is filled, whatever it takes, and until nothing that concerns `scope` is outstanding.
-    async fn read<T>(&self, scope: &Scope<'_, K>, read: impl Fn(&State<K>) -> T) -> Result<T, StoreError> {
+    /// Waits until the cache is filled and, if the reader `waits`, until nothing that concerns `scope` is outstanding.
+    async fn read<T>(&self, scope: &Scope<'_, K>, waits: bool, read: impl Fn(&State<K>) -> T) -> Result<T, StoreError> {
         let deadline = Instant::now() + PATIENCE;
         let mut moved = self.moved.subscribe();
         loop {
@@ -325,6 +325,7 @@ impl<K: Object> Cache<K> {
                 let trouble = state.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 if state.filled {
                     let until = match state.obstacle(scope, Instant::now()) {
+                        _ if !waits => return Ok(read(&state)),
                         None => return Ok(read(&state)),
                         Some(Obstacle::Until(until)) => until.min(deadline),
                         Some(Obstacle::Watch) => deadline,
@@ -406,7 +407,7 @@ mod tests {
     }
 
     async fn names(cache: &Promotions, query: &Query<VectorPromotion>) -> Vec<String> {
-        let listed = cache.list(query).await.unwrap();
+        let listed = cache.list(query, true).await.unwrap();
         listed.items.iter().map(|item| Key::of(&**item).name().to_owned()).collect()
     }
 
@@ -421,13 +422,13 @@ mod tests {
     async fn reads_wait_for_the_first_list_and_say_so_when_it_does_not_come() {
         let cache = Arc::new(Promotions::new());
         cache.fail("the server is away".into());
-        let error = cache.get(&key("menu-1")).await.unwrap_err();
+        let error = cache.get(&key("menu-1"), true).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable { .. }));
         assert!(error.to_string().contains("the server is away"), "{error}");
 
         let reader = tokio::spawn({
             let cache = cache.clone();
-            async move { cache.get(&key("menu-1")).await.unwrap().is_some() }
+            async move { cache.get(&key("menu-1"), true).await.unwrap().is_some() }
         });
         tokio::time::sleep(Duration::from_secs(5)).await;
         fill(&cache, vec![promotion("menu-1", 5)]);
@@ -455,7 +456,7 @@ mod tests {
         assert_eq!(names(&cache, &of("to-dev")).await, Vec::<String>::new());
         assert_eq!(names(&cache, &of("soup")).await, ["menu-2", "soup-1"]);
         assert_eq!(names(&cache, &Query::within("other").by(BY_CONFIG, "soup")).await, Vec::<String>::new());
-        assert_eq!(cache.list(&of("soup")).await.unwrap().resource_version, "9");
+        assert_eq!(cache.list(&of("soup"), true).await.unwrap().resource_version, "9");
     }
 
     #[tokio::test(start_paused = true)]
@@ -464,10 +465,10 @@ mod tests {
         let mut broken = raw("menu-2", "to-dev", 6);
         broken["spec"]["sequence"] = json!("seven");
         fill(&cache, vec![promotion("menu-1", 5), received(broken)]);
-        let listed = cache.list(&of("to-dev")).await.unwrap();
+        let listed = cache.list(&of("to-dev"), true).await.unwrap();
         assert_eq!((listed.items.len(), listed.unreadable.len()), (1, 1));
-        assert!(matches!(cache.get(&key("menu-2")).await, Err(StoreError::Unreadable(_))));
-        assert!(cache.list(&of("soup")).await.unwrap().unreadable.is_empty());
+        assert!(matches!(cache.get(&key("menu-2"), true).await, Err(StoreError::Unreadable(_))));
+        assert!(cache.list(&of("soup"), true).await.unwrap().unreadable.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -477,8 +478,8 @@ mod tests {
         cache.expect_written(&promotion("menu-2", 9).entry);
 
         // What the write does not concern is read at once.
-        assert_eq!(taken(async { drop(cache.list(&of("soup")).await.unwrap()) }).await, 0);
-        assert_eq!(taken(async { drop(cache.get(&key("menu-1")).await.unwrap()) }).await, 0);
+        assert_eq!(taken(async { drop(cache.list(&of("soup"), true).await.unwrap()) }).await, 0);
+        assert_eq!(taken(async { drop(cache.get(&key("menu-1"), true).await.unwrap()) }).await, 0);
 
         let reader = tokio::spawn({
             let cache = cache.clone();
@@ -486,6 +487,7 @@ mod tests {
         });
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert!(!reader.is_finished());
+        assert_eq!(cache.list(&of("to-dev"), false).await.unwrap().items.len(), 1, "a glance waits for nothing");
         // Somebody else's earlier change comes first: the reader must have it too.
         cache.apply(Event::Apply(promotion("menu-0", 8)));
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -500,7 +502,7 @@ mod tests {
         fill(&cache, vec![promotion("menu-1", 5)]);
         cache.expect_written(&received(raw("menu-1", "soup", 6)).entry);
         for query in [of("to-dev"), of("soup"), Query::all()] {
-            assert!(matches!(cache.list(&query).await, Err(StoreError::Unavailable { .. })), "{query:?}");
+            assert!(matches!(cache.list(&query, true).await, Err(StoreError::Unavailable { .. })), "{query:?}");
         }
     }
 
@@ -512,7 +514,7 @@ mod tests {
         cache.expect_written(&promotion("menu-2", 9).entry);
         cache.apply(Event::InitApply(promotion("menu-1", 5)));
         cache.apply(Event::InitDone);
-        assert!(cache.list(&of("to-dev")).await.is_err(), "this list began before the write");
+        assert!(cache.list(&of("to-dev"), true).await.is_err(), "this list began before the write");
         fill(&cache, vec![promotion("menu-1", 5)]);
         assert_eq!(names(&cache, &of("to-dev")).await, ["menu-1"]);
     }
@@ -523,12 +525,12 @@ mod tests {
         fill(&cache, vec![promotion("menu-1", 5)]);
         let deleted = Expectation::Deleted { uid: "uid-menu-1".into() };
         cache.expect(&key("menu-1"), vec![], deleted.clone());
-        assert!(cache.get(&key("menu-1")).await.is_err());
+        assert!(cache.get(&key("menu-1"), true).await.is_err());
         cache.apply(Event::Delete(promotion("menu-1", 6)));
-        assert_eq!(cache.get(&key("menu-1")).await.unwrap(), None);
+        assert_eq!(cache.get(&key("menu-1"), true).await.unwrap(), None);
         // Known already: nothing to wait for.
         cache.expect(&key("menu-1"), vec![], deleted);
-        assert_eq!(taken(async { drop(cache.get(&key("menu-1")).await.unwrap()) }).await, 0);
+        assert_eq!(taken(async { drop(cache.get(&key("menu-1"), true).await.unwrap()) }).await, 0);
     }
 
     #[tokio::test(start_paused = true)]

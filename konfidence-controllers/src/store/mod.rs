@@ -52,6 +52,8 @@ pub struct KubeStore {
     /// `None`: every read is live.
     caches: Option<Arc<Caches>>,
     observer: Option<Arc<WriteObserver>>,
+    /// Whether cached reads wait for writes of one's own.
+    waits: bool,
 }
 
 impl KubeStore {
@@ -63,7 +65,7 @@ impl KubeStore {
 
     /// A store that asks the server at every read: for tools that read once and end.
     pub fn direct(client: Client) -> Self {
-        Self { client, manager: "konfidence".into(), caches: None, observer: None }
+        Self { client, manager: "konfidence".into(), caches: None, observer: None, waits: true }
     }
 
     /// Has the server note `manager` as the writer of what this store writes; by default `konfidence`.
@@ -78,6 +80,13 @@ impl KubeStore {
     pub fn with_write_observer(mut self, observer: Arc<WriteObserver>) -> Self {
         self.observer = Some(observer);
         self
+    }
+
+    /// The same caches, read as they stand, without waiting for writes of one's own: for finding out whom a change
+    /// concerns, where whatever is missing yet will be a change of its own. Not for decisions (R1).
+    #[must_use]
+    pub fn glance(&self) -> Self {
+        Self { waits: false, ..self.clone() }
     }
 
     /// The client that the store writes through.
@@ -174,9 +183,7 @@ impl KubeStore {
     ) {
         let expectation = match error {
             StoreError::Conflict { .. } => conflict(),
-            StoreError::NotFound { object } if object.name == key.name() => {
-                Expectation::Gone { uid: uid.to_owned(), until: Instant::now() + DOUBT }
-            }
+            StoreError::NotFound { .. } => Expectation::Gone { uid: uid.to_owned(), until: Instant::now() + DOUBT },
             _ => return,
         };
         if let Some(cache) = self.cache::<K>() {
@@ -189,7 +196,7 @@ impl KubeStore {
 impl<K: Object> ObjectStore<K> for KubeStore {
     async fn get(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
         match self.cache::<K>() {
-            Some(cache) => cache.get(key).await,
+            Some(cache) => cache.get(key, self.waits).await,
             None => self.get_live(key).await,
         }
     }
@@ -197,7 +204,7 @@ impl<K: Object> ObjectStore<K> for KubeStore {
     async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
         check_index(query)?;
         match self.cache::<K>() {
-            Some(cache) => cache.list(query).await,
+            Some(cache) => cache.list(query, self.waits).await,
             None => self.list_live(query).await,
         }
     }
