@@ -17,7 +17,7 @@ use tokio::time::Instant;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest wait after failures.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+const LONGEST_WAIT: Duration = Duration::from_mins(2);
 
 /// How long a key rests at most: the floor that repairs what a lost event left behind. At rest it writes nothing.
 const FLOOR: Duration = Duration::from_hours(1);
@@ -180,14 +180,18 @@ impl<K: QueueKey> Queue<K> {
         self.news.notify_one();
     }
 
-    /// Forgets everything that is not being worked on.
-    pub fn clear(&self) {
+    /// Makes every key due now that the queue knows of; back-offs are over.
+    pub fn wake_all(&self) {
         let mut state = self.state();
-        state.due.clear();
-        state.slots.retain(|_, slot| {
-            slot.due = None;
-            slot.working_since.is_some()
-        });
+        let keys: Vec<_> = state.slots.keys().cloned().collect();
+        for key in keys {
+            if let Some(slot) = state.slots.get_mut(&key) {
+                (slot.not_before, slot.backoff) = (None, None);
+            }
+            state.schedule(&key, Instant::now());
+        }
+        drop(state);
+        self.news.notify_one();
     }
 
     /// How it is doing.
@@ -280,15 +284,15 @@ mod tests {
         let queue = Names::default();
         queue.add(&"menu");
         let key = queue.next().await;
-        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_secs(300))));
-        assert_eq!(next(&queue).await, (Duration::from_secs(300), "menu"));
+        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_mins(5))));
+        assert_eq!(next(&queue).await, (Duration::from_mins(5), "menu"));
 
-        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_secs(300))));
+        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_mins(5))));
         queue.add(&"menu");
         assert_eq!(due_now(&queue).await, Some("menu"));
         // The new answer replaces the old wake-up.
-        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_secs(600))));
-        assert_eq!(next(&queue).await, (Duration::from_secs(600), "menu"));
+        queue.done(&key, Done::Rest(Some(Instant::now() + Duration::from_mins(10))));
+        assert_eq!(next(&queue).await, (Duration::from_mins(10), "menu"));
     }
 
     #[tokio::test(start_paused = true)]
@@ -375,6 +379,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn all_keys_can_be_woken_at_once() {
+        let queue = Names::default();
+        for key in ["menu", "soup"] {
+            queue.add(&key);
+            queue.next().await;
+        }
+        queue.done(&"menu", Done::Rest(None));
+        queue.done(&"soup", Done::Failed);
+        assert_eq!(due_now(&queue).await, None);
+        queue.wake_all();
+        assert_eq!(BTreeSet::from_iter([due_now(&queue).await, due_now(&queue).await]).len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_pulse_tells_how_long_work_and_waiting_last() {
         let queue = Names::default();
         queue.add(&"menu");
@@ -383,7 +401,5 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(7)).await;
         let seven = Duration::from_secs(7);
         assert_eq!(queue.pulse(), Pulse { waiting: 1, longest_wait: seven, working: 1, longest_work: seven });
-        queue.clear();
-        assert_eq!(queue.pulse().waiting, 0);
     }
 }
