@@ -114,7 +114,7 @@ impl Faults {
         if let Some(at) = scripted {
             return self.script.remove(at).map(|(.., fault)| fault);
         }
-        if self.one_in == 0 || (self.bits)() % self.one_in != 0 {
+        if self.one_in == 0 || !(self.bits)().is_multiple_of(self.one_in) {
             return None;
         }
         let possible: Vec<Fault> = self.chosen.iter().copied().filter(|it| it.is_possible(request.verb)).collect();

@@ -93,7 +93,7 @@ fn landscapes(object: &Value) -> Vec<String> {
 
 /// Promotions by `spec.vectorPromotionConfigName`.
 pub const BY_CONFIG: &str = "config";
-/// Configs by the name of the VectorTemplate that is their source.
+/// Configs by the name of the `VectorTemplate` that is their source.
 pub const BY_SOURCE_TEMPLATE: &str = "source-template";
 /// Configs by the Stage that is their source, as `landscape/name`.
 pub const BY_SOURCE_STAGE: &str = "source-stage";

@@ -24,6 +24,9 @@ mod stale;
 mod watch;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::{FieldError, Source, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use indexed::{

@@ -78,7 +78,7 @@ impl StaleStore {
     /// [`StoreError::Expired`] when the history at the position is gone.
     pub fn advance<K: Object>(&self) -> Result<Option<Arc<Event>>, StoreError> {
         let next = self.store.collection::<K>().next_event(self.position::<K>());
-        let next = next.map_err(|error| refusal(&all(&Query::<K>::all()), error))?;
+        let next = next.map_err(|error| refusal(&all(&Query::<K>::all()), &error))?;
         if let Some(event) = &next {
             self.move_to::<K>(event.revision);
         }
@@ -88,7 +88,7 @@ impl StaleStore {
     fn select<K: Object>(&self, query: &Query<K>) -> Result<Listing, StoreError> {
         let namespace = query.namespace.as_deref();
         let listing = self.store.collection::<K>().list_at(self.position::<K>(), namespace);
-        let mut listing = listing.map_err(|error| refusal(&all(query), error))?;
+        let mut listing = listing.map_err(|error| refusal(&all(query), &error))?;
         if let Some((name, value)) = &query.index {
             let index = K::INDEXES.iter().find(|index| index.name == *name);
             let values = index.ok_or_else(|| undeclared::<K>(namespace, name))?.values;
@@ -103,7 +103,7 @@ impl<K: Object> ObjectStore<K> for StaleStore {
     async fn get(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
         let position = self.position::<K>();
         let found = self.store.collection::<K>().get_at(position, key.namespace(), key.name());
-        found.map_err(|error| refusal(key, error))?.map(|object| read(&object)).transpose()
+        found.map_err(|error| refusal(key, &error))?.map(|object| read(&object)).transpose()
     }
 
     async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {

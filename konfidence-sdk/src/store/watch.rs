@@ -31,9 +31,17 @@ pub type WatchStream<K> = BoxStream<'static, Result<WatchEvent<K>, StoreError>>;
 #[async_trait::async_trait]
 pub trait ObjectWatch<K: Object>: Send + Sync {
     /// Changes of the objects that `query` selects, after `from` (a resourceVersion that a list or a watch gave); with
-    /// `None`, first an `Added` for each object there is, then the changes.
+    /// `None`, first an `Added` for each object there is, then the changes. An empty version and `0`, which no server
+    /// answers, are taken as `None`.
     ///
     /// # Errors
     /// [`StoreError::Expired`] when the history after `from` is no longer held.
     async fn watch(&self, query: &Query<K>, from: Option<&str>) -> Result<WatchStream<K>, StoreError>;
+}
+
+#[async_trait::async_trait]
+impl<K: Object, S: ObjectWatch<K> + ?Sized> ObjectWatch<K> for Arc<S> {
+    async fn watch(&self, query: &Query<K>, from: Option<&str>) -> Result<WatchStream<K>, StoreError> {
+        (**self).watch(query, from).await
+    }
 }

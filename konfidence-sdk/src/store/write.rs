@@ -11,7 +11,8 @@ use super::Version;
 /// Fields that the patch does not name stay as they are, also those that we do not know. A list is replaced whole,
 /// which is safe because the write is conditional on the version that the list was read from.
 pub struct Patch<K> {
-    /// The version that the decision read. The write fails with a conflict when the object has another one.
+    /// The version that the decision read. The write fails with a conflict when the object has another one, and is
+    /// refused as invalid when the resourceVersion is empty: there are no unconditional patches.
     pub expected: Version,
     /// The merge patch, without `metadata.resourceVersion` and `metadata.uid`: the store adds the precondition.
     pub merge: Value,

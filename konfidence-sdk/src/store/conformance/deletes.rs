@@ -9,14 +9,6 @@ use crate::store::{Key, ObjectStore, Precondition, Version};
 
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A delete whose preconditions hold removes the object.
-pub(super) async fn a_delete_removes_the_object<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
-    let made = at.store.create(&at.stage("dev")).await?;
-    let key = Key::of(&*made);
-    at.store.delete(&key, &Version::of(&*made).into()).await?;
-    equal("the object", &at.store.get_live(&key).await?, &None)
-}
-
 /// A delete that expects another uid conflicts and leaves the object.
 pub(super) async fn a_delete_of_another_uid_conflicts<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
     let made = at.store.create(&at.stage("dev")).await?;

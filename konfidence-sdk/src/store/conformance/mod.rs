@@ -154,7 +154,6 @@ pub fn laws<S: Subject>() -> Vec<Law<S>> {
         writes::the_generation_counts_changes_of_the_spec_only,
         writes::a_patch_that_changes_nothing_keeps_the_version,
         writes::writing_what_is_not_there_is_not_found,
-        deletes::a_delete_removes_the_object,
         deletes::a_delete_of_another_uid_conflicts,
         deletes::a_delete_of_an_old_version_conflicts,
         deletes::a_finalizer_holds_a_deleted_object,

@@ -18,17 +18,17 @@ pub(super) async fn a_watch_shows_every_change_in_order_from_any_version<S: Subj
     let (dev, prod) = (at.key::<Stage>("dev"), at.key::<Stage>("prod"));
     // The version after each write, where one was answered, and the change in words.
     let mut changes: Vec<(Option<String>, String)> = Vec::new();
-    let mut changed =
+    let mut note =
         |stage: &Stage, words: &str| changes.push((Some(version(stage)), format!("{words} at {}", version(stage))));
 
     let first = at.store.create(&at.stage("dev")).await?;
-    changed(&first, "added dev");
+    note(&first, "added dev");
     let other = at.store.create(&at.stage("prod")).await?;
-    changed(&other, "added prod");
+    note(&other, "added prod");
     let wanted = at.store.patch(&dev, &wants(&first, 2)).await?;
-    changed(&wanted, "modified dev");
+    note(&wanted, "modified dev");
     let had = at.store.patch_status(&dev, &had(&wanted, 1)).await?;
-    changed(&had, "modified dev");
+    note(&had, "modified dev");
     at.store.delete(&prod, &Version::of(&*other).into()).await?;
     changes.push((None, "deleted prod".into()));
     let again = at.store.create(&at.stage("prod")).await?;

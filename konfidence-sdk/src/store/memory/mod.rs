@@ -111,7 +111,7 @@ impl MemoryStore {
         }
         let name = |field| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let key = Key::<K>::new(name("/metadata/namespace"), name("/metadata/name"));
-        let written = self.collection::<K>().create(object, Scope::Whole).map_err(|error| refusal(&key, error))?;
+        let written = self.collection::<K>().create(object, Scope::Whole).map_err(|error| refusal(&key, &error))?;
         Ok(Arc::new(written.object.json().clone()))
     }
 
@@ -134,7 +134,7 @@ impl MemoryStore {
             Ok(json)
         };
         let written = self.collection::<K>().update(key.namespace(), key.name(), &expected, scope, merged);
-        read(&written.map_err(|error| refusal(key, error))?.object)
+        read(&written.map_err(|error| refusal(key, &error))?.object)
     }
 
     fn select<K: Object>(&self, query: &Query<K>) -> Result<Listing, StoreError> {
@@ -174,7 +174,7 @@ impl<K: Object> ObjectStore<K> for MemoryStore {
             message: format!("it cannot be written as JSON: {error}"),
             fields: Vec::new(),
         })?;
-        let written = self.collection::<K>().create(json, Scope::Main).map_err(|error| refusal(&key, error))?;
+        let written = self.collection::<K>().create(json, Scope::Main).map_err(|error| refusal(&key, &error))?;
         read(&written.object)
     }
 
@@ -188,7 +188,7 @@ impl<K: Object> ObjectStore<K> for MemoryStore {
 
     async fn delete(&self, key: &Key<K>, precondition: &Precondition) -> Result<(), StoreError> {
         let deleted = self.collection::<K>().delete(key.namespace(), key.name(), precondition, None);
-        deleted.map(|_| ()).map_err(|error| refusal(key, error))
+        deleted.map(|_| ()).map_err(|error| refusal(key, &error))
     }
 }
 
@@ -246,14 +246,14 @@ pub(super) fn undeclared<K: Object>(namespace: Option<&str>, index: &str) -> Sto
 }
 
 /// The engine's refusal in the words of the port.
-pub(super) fn refusal<K: Object>(key: &Key<K>, error: EngineError) -> StoreError {
+pub(super) fn refusal<K: Object>(key: &Key<K>, error: &EngineError) -> StoreError {
     let object = ObjectRef::named(key);
     match error {
         EngineError::NotFound => StoreError::NotFound { object },
         EngineError::AlreadyExists => StoreError::AlreadyExists { object },
         EngineError::Conflict { .. } => StoreError::Conflict { object },
         EngineError::Expired { .. } | EngineError::Ahead { .. } => StoreError::Expired { object },
-        EngineError::Refused { ref fields } => {
+        EngineError::Refused { fields } => {
             StoreError::Invalid { object, message: error.to_string(), fields: fields.clone() }
         }
     }

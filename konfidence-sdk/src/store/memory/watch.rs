@@ -28,12 +28,12 @@ impl<K: Object> ObjectWatch<K> for MemoryStore {
                 Err(_) => return Err(StoreError::Expired { object: crate::store::ObjectRef::named(&all) }),
             },
         };
-        let changes = collection.watch(namespace.as_deref(), from).map_err(|error| refusal(&all, error))?;
+        let changes = collection.watch(namespace.as_deref(), from).map_err(|error| refusal(&all, &error))?;
         let present = present.into_iter().map(|object| Ok(told(&object, WatchEvent::Added)));
         let changes = changes.filter_map(move |change| {
             future::ready(match change {
                 Ok(event) => selection.told(&event).map(Ok),
-                Err(error) => Some(Err(refusal(&all, error))),
+                Err(error) => Some(Err(refusal(&all, &error))),
             })
         });
         Ok(stream::iter(present).chain(changes).boxed())
