@@ -4,7 +4,7 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// The condition types that Konfidence writes on the kinds of this crate.
 pub mod condition_type {
-    /// Config: the references resolve. Landscape, Stage, VectorTemplate: the object is as its spec wants it.
+    /// Config: the references resolve. Landscape, Stage, `VectorTemplate`: the object is as its spec wants it.
     pub const READY: &str = "Ready";
     /// Promotion: the approval gate. Absent where no approval is required (P17).
     pub const APPROVED: &str = "Approved";

@@ -36,7 +36,8 @@ pub const MAX_LANDSCAPE_NAME: usize = 46;
 #[cfg_attr(feature = "cel", kube(cel))]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = schema::absent_not_null, extend("default" = {}))]
-#[x_kube(validation = ("has(self.namespace) == has(oldSelf.namespace)", "namespace is immutable, set or unset"))]
+// `namespace` is a reserved word of CEL: unescaped, some evaluators find no such field and let everything pass.
+#[x_kube(validation = ("has(self.__namespace__) == has(oldSelf.__namespace__)", "namespace is immutable, set or unset"))]
 pub struct LandscapeSpec {
     /// Name for people; changes nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ pub struct LandscapeStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
-    /// Name of the managed namespace, set once it is ours (R60, R62).
+    /// Name of the managed namespace, set once it is ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Name of the project.

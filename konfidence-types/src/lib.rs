@@ -34,6 +34,8 @@
 
 // `KubeSchema` derives a public copy of each struct inside a function.
 #![allow(unreachable_pub)]
+// Every `printcolumn` has a `type_`; clippy takes the second for a duplicate of the first.
+#![allow(clippy::duplicated_attributes)]
 
 mod condition;
 mod go_duration;
@@ -41,6 +43,7 @@ mod landscape;
 mod reason;
 mod reference;
 mod schema;
+mod signature;
 mod stage;
 mod vector_promotion;
 mod vector_promotion_config;
@@ -59,6 +62,10 @@ pub use reason::{
     VectorTemplateReason,
 };
 pub use reference::{SourceKind, SourceRef, TargetKind, TargetRef};
+pub use signature::{
+    CosignKey, HashAlgorithm, NormalisationAlgorithm, Signature, SignatureAlgorithm, SignatureMediaType,
+    SignaturePolicy,
+};
 pub use stage::{
     ActiveRecord, MAX_STAGE_NAME, PathRewrite, RefusedActivation, RouteRule, Stage, StageSpec, StageStatus,
     VectorDeploymentRef,
@@ -71,9 +78,8 @@ pub use vector_promotion_config::{
     DEFAULT_KEEP_LAST_PROMOTIONS, VectorPromotionConfig, VectorPromotionConfigSpec, VectorPromotionConfigStatus,
 };
 pub use vector_template::{
-    BaseKind, BaseRef, ChangeEntry, ChangeKind, Changes, Component, CosignKey, Credentials, HashAlgorithm,
-    MAX_VECTOR_CONFIG_BYTES, NormalisationAlgorithm, OcmCredentials, SecretRef, Signature, SignatureAlgorithm,
-    SignatureMediaType, SignaturePolicy, VectorConfig, VectorTemplate, VectorTemplateSpec, VectorTemplateStatus,
+    BaseKind, BaseRef, ChangeEntry, ChangeKind, Changes, Component, Credentials, MAX_VECTOR_CONFIG_BYTES,
+    OcmCredentials, SecretRef, VectorConfig, VectorTemplate, VectorTemplateSpec, VectorTemplateStatus,
 };
 pub use vocabulary::UnknownWord;
 

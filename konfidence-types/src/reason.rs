@@ -12,7 +12,7 @@
 use crate::vocabulary::vocabulary;
 
 vocabulary! {
-    /// Reasons of `Succeeded` on a VectorPromotion; with the status they decide its state (promotion.md, section 5).
+    /// Reasons of `Succeeded` on a `VectorPromotion`; with the status they decide its state (promotion.md, section 5).
     SucceededReason {
         /// `True`: the vector is on the target.
         PromotionSucceeded,
@@ -32,7 +32,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Reasons of `Approved` on a VectorPromotion.
+    /// Reasons of `Approved` on a `VectorPromotion`.
     ApprovedReason {
         /// `False`: nobody approved yet (P17).
         WaitingForApproval,
@@ -42,7 +42,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Reasons of `Ready` on a VectorPromotionConfig (P2).
+    /// Reasons of `Ready` on a `VectorPromotionConfig` (P2).
     ReadyReason {
         /// `True`: source and target resolve.
         TargetResolved,
@@ -135,7 +135,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Reasons of `Ready` on a VectorTemplate (A40, A42).
+    /// Reasons of `Ready` on a `VectorTemplate` (A40, A42).
     VectorTemplateReason {
         /// `True`: a vector was assembled and published.
         VectorCreated,

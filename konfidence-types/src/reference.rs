@@ -47,7 +47,7 @@ pub struct SourceRef {
 }
 
 impl SourceRef {
-    /// A VectorTemplate of the config's namespace.
+    /// A `VectorTemplate` of the config's namespace.
     ///
     /// ```
     /// # use konfidence_types::SourceRef;

@@ -66,7 +66,7 @@ pub struct StageStatus {
     pub refused: Option<RefusedActivation>,
 }
 
-/// A reference to a VectorDeployment.
+/// A reference to a `VectorDeployment`.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = schema::absent_not_null)]
@@ -88,9 +88,9 @@ pub struct VectorDeploymentRef {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = schema::absent_not_null)]
 pub struct ActiveRecord {
-    /// Name of the StageVersion.
+    /// Name of the `StageVersion`.
     pub stage_version: String,
-    /// Name of the VectorDeployment, which is the vector id.
+    /// Name of the `VectorDeployment`, which is the vector id.
     pub vector_deployment: String,
     /// The vector.
     pub vector: String,
@@ -142,7 +142,7 @@ pub enum PathRewrite {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedActivation {
-    /// uid of the VectorActivation.
+    /// uid of the `VectorActivation`.
     pub activation_uid: String,
     /// Why, as one word.
     pub reason: String,

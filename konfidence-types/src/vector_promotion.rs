@@ -1,4 +1,4 @@
-//! VectorPromotion: the record of moving one vector to one Stage. What was approved cannot change afterwards.
+//! `VectorPromotion`: the record of moving one vector to one Stage. What was approved cannot change afterwards.
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ vocabulary! {
     "requireApproval is immutable, also from true to absent",
 ))]
 pub struct VectorPromotionSpec {
-    /// Name of the VectorPromotionConfig. Immutable.
+    /// Name of the `VectorPromotionConfig`. Immutable.
     #[schemars(length(min = 1, max = 253))]
     #[x_kube(validation = ("self == oldSelf", "vectorPromotionConfigName is immutable"))]
     pub vector_promotion_config_name: String,
@@ -107,7 +107,7 @@ pub struct VectorPromotionStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
-    /// Waiting, Ready, InProgress, Blocked, Succeeded, Failed or Superseded: the conditions in one word. Newer versions
+    /// Waiting, Ready, `InProgress`, Blocked, Succeeded, Failed or Superseded: the conditions in one word. Newer versions
     /// may write others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]

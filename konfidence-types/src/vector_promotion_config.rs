@@ -1,4 +1,4 @@
-//! VectorPromotionConfig: a stage follows a source.
+//! `VectorPromotionConfig`: a stage follows a source.
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,8 @@ use crate::{Condition, GoDuration, SourceRef, TargetRef, schema};
 pub const DEFAULT_KEEP_LAST_PROMOTIONS: i64 = 10;
 
 /// What is promoted from where to where, and how.
-///
-/// The column Vector (wide) shows the message of the acting promotion's `Succeeded`, which names its vector: columns
-/// read the object alone, and the config has no field with a vector.
+// Columns read the object alone, and a config has no field with a vector: Vector shows the message of the acting
+// promotion's `Succeeded`, which names it.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[kube(
     group = "konfidence.cloud",
@@ -29,11 +28,13 @@ pub const DEFAULT_KEEP_LAST_PROMOTIONS: i64 = 10;
     printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
     printcolumn(
         name = "Last",
+        description = "Result of the acting promotion: the one in progress, else the newest with a result",
         type_ = "string",
         json_path = r#".status.lastPromotionConditions[?(@.type=="Succeeded")].reason"#
     ),
     printcolumn(
         name = "Vector",
+        description = "Result of the acting promotion in words, which name its vector",
         type_ = "string",
         json_path = r#".status.lastPromotionConditions[?(@.type=="Succeeded")].message"#,
         priority = 1
@@ -61,7 +62,7 @@ pub struct VectorPromotionConfigSpec {
     #[serde(default = "default_keep_last_promotions")]
     #[schemars(range(min = 0))]
     pub keep_last_promotions: i64,
-    /// Whether a person has to approve each promotion. Absent: for a Stage source yes, for a VectorTemplate no.
+    /// Whether a person has to approve each promotion. Absent: for a Stage source yes, for a `VectorTemplate` no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require_approval: Option<bool>,
     /// True: nothing is created or started for this config; what runs finishes.
@@ -107,11 +108,11 @@ pub struct VectorPromotionConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub sequence: Option<i64>,
-    /// Conditions of the acting promotion: the one in progress, else the newest with a result, else the newest (P40).
+    /// Conditions of the acting promotion: the one in progress, else the newest with a result, else the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub last_promotion_conditions: Vec<Condition>,
-    /// Conditions of the newest promotion that succeeded (P41).
+    /// Conditions of the newest promotion that succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub last_successful_promotion_conditions: Vec<Condition>,
