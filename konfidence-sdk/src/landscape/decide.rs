@@ -7,7 +7,7 @@ use konfidence_types::{Condition, LANDSCAPE_FINALIZER, LandscapeReason, conditio
 use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
-use super::{Notice, Reads, Snapshot, Step};
+use super::{Notice, Reads, Rival, Snapshot, Step};
 use crate::condition::{Moves, merge, with};
 use crate::plan::{Decision, Plan};
 use crate::store::Version;
@@ -17,33 +17,20 @@ const MANAGER: &str = "landscape-controller";
 /// Value of the label `type` on our namespaces (R61).
 const TYPE: &str = "landscape";
 
-/// What a decision wants to see again before it goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// The plan does what cannot be undone, and a cached read is not enough for that.
-    Irreversible,
-}
-
 /// What is to be done about a Landscape.
+///
+/// Cached reads only tell *that* something is to be done; what, is decided on live ones. Most of it cannot be undone: a
+/// namespace that is deleted, a Landscape that is let go, a name that is made or recorded (R60 keeps it for good). And a
+/// lagging cache beside a live read would have the status go to and fro until it catches up.
 ///
 /// A plan never asks to be woken: whatever a Landscape waits for is an object, and [`affected`](super::affected) leads
 /// from that object back to it (R62).
-pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<Step, Doubt> {
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<Step, Reads> {
     let steps = judge(snapshot, now).steps;
-    if snapshot.reads == Reads::Cached && steps.iter().any(is_irreversible) {
-        return Decision::Verify(Doubt::Irreversible);
+    if snapshot.reads == Reads::Cached && !steps.is_empty() {
+        return Decision::Verify(Reads::Live);
     }
     Decision::Plan(Plan { steps, wake_up: None })
-}
-
-/// A namespace that is gone does not come back, a Landscape without finalizer may be gone the next moment, and a name
-/// that was made or recorded is kept for good (R60).
-fn is_irreversible(step: &Step) -> bool {
-    match step {
-        Step::CreateNamespace { .. } | Step::DeleteNamespace { .. } | Step::RemoveFinalizer { .. } => true,
-        Step::WriteStatus { status, .. } => status.contains_key("namespace"),
-        Step::AddFinalizer { .. } | Step::LabelNamespace { .. } => false,
-    }
 }
 
 /// The reason that `Ready` is to carry, its message, and the way there.
@@ -77,7 +64,7 @@ fn judge_living(snapshot: &Snapshot, now: Timestamp) -> Judgement {
     }
     let on_namespace = match (standing, &snapshot.refused) {
         (Standing::Foreign(why), _) => {
-            let message = format!("namespace {wanted} exists and is not this landscape's: {why}; it is left untouched");
+            let message = format!("namespace {wanted} is not this landscape's: {why}; it is left untouched");
             return waits(LandscapeReason::NamespaceConflict, message);
         }
         (Standing::Absent, Some(refusal)) => {
@@ -145,7 +132,13 @@ fn standing(snapshot: &Snapshot) -> Standing {
     if let Some(why) = illegal(snapshot) {
         return Standing::Illegal(why);
     }
-    let Some(namespace) = &snapshot.namespace else { return Standing::Absent };
+    // Who has the namespace on record goes before who has not, and the older one where both have.
+    let claims = snapshot.recorded_namespace().is_some();
+    let precedes = |rival: &&Rival| !claims || rival.is_senior;
+    let held_by = |rival: &Rival| Standing::Foreign(format!("Landscape {} has it on record", rival.key));
+    let Some(namespace) = &snapshot.namespace else {
+        return snapshot.rivals.iter().find(precedes).map_or(Standing::Absent, held_by);
+    };
     // Three labels are the proof (R62). `type` is not one of them: it alone can drift and be repaired.
     let labels = namespace.labels();
     let proof = [label::MANAGED_BY, label::LANDSCAPE, label::PROJECT];
@@ -164,15 +157,9 @@ fn standing(snapshot: &Snapshot) -> Standing {
     if !lacking.is_empty() {
         return Standing::Foreign(lacking.join("; "));
     }
-    // Two projects may carry one label; then all three match for both. Who has the namespace on record keeps it, and
-    // the older one where both have. A deleting Landscape takes it from nobody.
-    let claims = snapshot.recorded_namespace().is_some();
-    let holder = snapshot
-        .rivals
-        .iter()
-        .find(|rival| snapshot.is_deleting() || !claims || rival.is_senior)
-        .map(|rival| &rival.key);
-    holder.map_or(Standing::Ours, |holder| Standing::Foreign(format!("Landscape {holder} has it on record")))
+    // The labels do not tell twins apart. A deleting one takes the namespace from nobody.
+    let twin = snapshot.rivals.iter().find(|rival| rival.is_twin && (snapshot.is_deleting() || precedes(rival)));
+    twin.map_or(Standing::Ours, held_by)
 }
 
 /// Exactly the targets that R60 names.

@@ -32,9 +32,8 @@
 //! | deleting | ours, terminating | status | `Terminating` |
 //! | deleting, without our finalizer | any | | |
 //!
-//! What cannot be undone is decided on live reads: to make or record a namespace (its name is kept for good), to delete
-//! it, to remove the finalizer. Everything else may be decided from a cache, since a conditional write that comes too
-//! late fails.
+//! Every write is decided on live reads and conditional on what they gave; cached reads are for finding that nothing is
+//! to be done, which is nearly always.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
@@ -44,7 +43,7 @@ use crate::access::{Access, Verb};
 use crate::clock::Clock;
 use crate::event::EventSink;
 use crate::plan::Decision;
-use crate::store::{Key, ObjectStore, StoreError};
+use crate::store::{Key, ObjectRef, ObjectStore, StoreError};
 
 mod affected;
 mod decide;
@@ -55,7 +54,7 @@ mod steps;
 mod tests;
 
 pub use affected::{affected_by_landscape, affected_by_namespace};
-pub use decide::{Doubt, decide};
+pub use decide::decide;
 pub use explain::{Explanation, explain};
 pub use snapshot::{Reads, Rival, Snapshot, load};
 pub use steps::{Applied, Notice, Step, apply};
@@ -94,37 +93,46 @@ pub struct Outcome {
     pub wake_up: Option<Timestamp>,
 }
 
-/// Why a reconcile did not come to rest. Try again, later each time.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LandscapeError {
-    /// A read or a write failed, or the server refused the namespace; the condition says so in that case.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Somebody else writes the same objects all the time.
-    #[error("Landscape {landscape} did not come to rest in {passes} decisions; find out who else writes it")]
-    Restless {
-        /// Which one.
-        landscape: Key<Landscape>,
-        /// How often it was decided.
-        passes: usize,
-    },
-}
-
 /// Decisions in one reconcile. A whole life takes four; the rest is for conflicts.
 const MAX_PASSES: usize = 16;
 
 /// Brings the Landscape `key` to rest: decides and writes until nothing is left to do.
 ///
+/// Callers must obey one rule: never two calls for the same key at once in one process. Call it again whenever an
+/// object changes that [`affected_by_landscape`] or [`affected_by_namespace`] maps to the key, and after an error with a
+/// back-off.
+///
 /// # Errors
-/// [`LandscapeError`]. A conflict is none: the decision is made again, on live reads.
+/// A [`StoreError`]. A refusal to make the namespace is told by the conditions first. [`StoreError::Conflict`] only when
+/// somebody else keeps writing the same objects; otherwise a conflict just means a new decision, on live reads.
+///
+/// # Example
+/// ```
+/// # use konfidence_sdk::{clock::Clock, event::NoEvents, landscape::{self, Settings}, store::StoreError};
+/// use konfidence_sdk::store::{Key, MemoryStore, ObjectStore};
+/// use konfidence_sdk::types::{Landscape, LandscapeSpec};
+///
+/// # futures::executor::block_on(async {
+/// let (store, noon): (_, jiff::Timestamp) = (MemoryStore::new(), "2026-09-01T12:00:00Z".parse().unwrap());
+/// let mut eu = Landscape::new("eu", LandscapeSpec::default());
+/// eu.metadata.namespace = Some("bakery".into());
+/// let key = Key::of(&eu);
+/// store.create(&eu).await?;
+///
+/// landscape::reconcile(&store, &noon, &NoEvents, &Settings::default(), &key).await?;
+///
+/// let status = store.get(&key).await?.and_then(|eu| eu.status.clone()).unwrap_or_default();
+/// assert_eq!(status.namespace.as_deref(), Some("kden-l-eu-qzrh65pn"));
+/// # Ok::<(), StoreError>(())
+/// # }).unwrap();
+/// ```
 pub async fn reconcile<S: LandscapeStore + ?Sized>(
     store: &S,
     clock: &dyn Clock,
     events: &dyn EventSink,
     settings: &Settings,
     key: &Key<Landscape>,
-) -> Result<Outcome, LandscapeError> {
+) -> Result<Outcome, StoreError> {
     let now = clock.now();
     let mut reads = Reads::Cached;
     let mut refusal: Option<StoreError> = None;
@@ -133,15 +141,15 @@ pub async fn reconcile<S: LandscapeStore + ?Sized>(
         snapshot.refused = refusal.as_ref().map(StoreError::to_string);
         let plan = match decide(&snapshot, now) {
             Decision::Plan(plan) => plan,
-            Decision::Verify(Doubt::Irreversible) => {
-                reads = Reads::Live;
+            Decision::Verify(wanted) => {
+                reads = wanted;
                 continue;
             }
         };
         if plan.steps.is_empty() {
             // The condition tells people; the error brings the next try, as no watch tells of a changed quota or role.
             return match refusal {
-                Some(refusal) if snapshot.namespace.is_none() => Err(refusal.into()),
+                Some(refusal) if snapshot.namespace.is_none() => Err(refusal),
                 _ => Ok(Outcome { wake_up: plan.wake_up }),
             };
         }
@@ -154,5 +162,5 @@ pub async fn reconcile<S: LandscapeStore + ?Sized>(
             }
         };
     }
-    Err(LandscapeError::Restless { landscape: key.clone(), passes: MAX_PASSES })
+    Err(StoreError::Conflict { object: ObjectRef::named(key) })
 }

@@ -13,9 +13,9 @@ use crate::store::{BY_MANAGED_NAMESPACE, Key, Listed, Object, ObjectStore, Query
 /// Where the reads of a snapshot come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// Possibly from a cache: enough for what can be done again.
+    /// Possibly from a cache: enough to find that nothing is to be done.
     Cached,
-    /// From the server as it stands now: what cannot be undone asks for it.
+    /// From the server as it stands now: every write asks for it.
     Live,
 }
 
@@ -30,7 +30,7 @@ pub struct Snapshot {
     pub wanted: String,
     /// The namespace of that name, if there is one.
     pub namespace: Option<Arc<Namespace>>,
-    /// Other Landscapes that live and have this namespace on record: two projects may carry one label.
+    /// Other Landscapes that live and have this namespace on record.
     pub rivals: Vec<Rival>,
     /// The controllers' own namespace, which no landscape may take.
     pub own_namespace: Option<String>,
@@ -47,6 +47,9 @@ pub struct Rival {
     pub key: Key<Landscape>,
     /// Whether it goes before this one: the older of two, by name where they are of one second.
     pub is_senior: bool,
+    /// Whether the labels of our namespace would be its labels too: it has the same name, in another namespace whose
+    /// label names the same project.
+    pub is_twin: bool,
 }
 
 impl Snapshot {
@@ -92,7 +95,7 @@ pub async fn load<S: LandscapeStore + ?Sized>(
         .or(filled(landscape.spec.namespace.as_deref()))
         .map_or_else(|| managed_namespace(&project, key.name()), str::to_owned);
     let namespace = get(store, &Key::cluster(&*wanted), reads).await?;
-    let rivals = rivals(store, &landscape, &wanted, reads).await?;
+    let rivals = rivals(store, &landscape, &project, &wanted, reads).await?;
     let own_namespace = settings.own_namespace.clone();
     Ok(Some(Snapshot { landscape, project, wanted, namespace, rivals, own_namespace, reads, refused: None }))
 }
@@ -107,6 +110,7 @@ async fn project_of<S: LandscapeStore + ?Sized>(store: &S, parent: &str, reads: 
 async fn rivals<S: LandscapeStore + ?Sized>(
     store: &S,
     landscape: &Landscape,
+    project: &str,
     wanted: &str,
     reads: Reads,
 ) -> Result<Vec<Rival>, StoreError> {
@@ -118,12 +122,18 @@ async fn rivals<S: LandscapeStore + ?Sized>(
     let own = Key::of(landscape);
     let age = |other: &Landscape| (other.creation_timestamp(), Key::of(other));
     let living = listed.items.iter().filter(|other| other.metadata.deletion_timestamp.is_none());
-    let readable = living.map(|other| Rival { key: Key::of(&**other), is_senior: age(other) < age(landscape) });
-    // One that does not parse may be alive and may be the older one: never take its namespace away.
-    let unreadable = listed
-        .unreadable
-        .iter()
-        .map(|other| Rival { key: Key::new(&*other.object.namespace, &*other.object.name), is_senior: true });
+    let readable = living.map(|other| {
+        let recorded = other.status.as_ref().and_then(|status| status.project_name.as_deref());
+        let key = Key::of(&**other);
+        let is_twin = key.name() == own.name() && recorded == Some(project);
+        Rival { key, is_senior: age(other) < age(landscape), is_twin }
+    });
+    // One that does not parse may be alive, older and a twin: never take its namespace away.
+    let unreadable = listed.unreadable.iter().map(|other| {
+        let key = Key::new(&*other.object.namespace, &*other.object.name);
+        let is_twin = key.name() == own.name();
+        Rival { key, is_senior: true, is_twin }
+    });
     Ok(readable.chain(unreadable).filter(|rival| rival.key != own).collect())
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use konfidence_types::LandscapeReason;
 
 use super::*;
-use crate::landscape::{Doubt, Notice, decide, explain};
+use crate::landscape::{Notice, decide, explain};
 use crate::store::Version;
 
 /// `snapshot` after its status step was written.
@@ -95,20 +95,30 @@ fn r62_a_namespace_that_lacks_one_of_the_three_labels_is_untouched() {
 }
 
 #[test]
-fn r62_who_has_the_namespace_on_record_keeps_it() {
-    let newcomer = snapshot().with_namespace(ours).with_rival(false);
-    assert_eq!(written(&newcomer.steps(0))[0], "Ready=False/NamespaceConflict");
-    let junior = snapshot().recorded().with_namespace(ours).with_rival(true);
-    assert_eq!(written(&junior.steps(0))[0], "Ready=False/NamespaceConflict");
-    let senior = snapshot().recorded().with_namespace(ours).with_rival(false);
-    assert_eq!(written(&senior.steps(0))[0], "Ready=True/LandscapeReconciled");
+fn r62_of_twins_the_one_with_the_record_keeps_the_namespace_and_the_older_of_two() {
+    let reason = |snapshot: Snapshot| written(&snapshot.with_namespace(ours).steps(0))[0].clone();
+    assert_eq!(reason(snapshot().with_rival(false, true)), "Ready=False/NamespaceConflict");
+    assert_eq!(reason(snapshot().recorded().with_rival(true, true)), "Ready=False/NamespaceConflict");
+    assert_eq!(reason(snapshot().recorded().with_rival(false, true)), "Ready=True/LandscapeReconciled");
+    assert_eq!(reason(snapshot().with_rival(true, false)), "Ready=True/LandscapeReconciled", "the labels decide");
 }
 
 #[test]
-fn r63_a_namespace_that_another_landscape_has_on_record_outlives_this_one() {
+fn r62_a_namespace_that_is_gone_for_now_is_kept_for_who_has_it_on_record() {
+    for is_twin in [false, true] {
+        let newcomer = snapshot().with_rival(false, is_twin);
+        assert_eq!(written(&newcomer.steps(0))[0], "Ready=False/NamespaceConflict");
+        let senior = snapshot().recorded().with_rival(false, is_twin);
+        assert_eq!(words(&senior.steps(0)), ["finalizer", "create", "status"]);
+    }
+}
+
+#[test]
+fn r63_a_namespace_that_a_twin_has_on_record_outlives_this_landscape() {
     for is_senior in [false, true] {
-        let steps = snapshot().deleting().recorded().with_namespace(ours).with_rival(is_senior).steps(0);
-        assert_eq!(words(&steps), ["release"]);
+        let snapshot = snapshot().deleting().recorded().with_namespace(ours);
+        assert_eq!(words(&snapshot.clone().with_rival(is_senior, true).steps(0)), ["release"]);
+        assert_eq!(words(&snapshot.with_rival(is_senior, false).steps(0)), ["status", "delete"]);
     }
 }
 
@@ -129,18 +139,19 @@ fn r63_a_deleting_landscape_without_our_finalizer_causes_no_write() {
 }
 
 #[test]
-fn what_cannot_be_undone_is_decided_on_live_reads() {
+fn every_write_is_decided_on_live_reads() {
     let doubtful = [
-        snapshot().cached(),
-        snapshot().finalized().with_namespace(ours).cached(),
-        snapshot().deleting().recorded().with_namespace(ours).cached(),
-        snapshot().deleting().cached(),
+        snapshot(),
+        snapshot().finalized().with_namespace(ours),
+        snapshot().deleting().recorded().with_namespace(ours),
+        snapshot().deleting(),
+        snapshot().recorded().with_namespace(without_label("project")),
     ];
     for snapshot in doubtful {
-        assert_eq!(decide(&snapshot, at(0)), Decision::Verify(Doubt::Irreversible), "{snapshot:?}");
+        assert_eq!(decide(&snapshot.cached(), at(0)), Decision::Verify(Reads::Live));
     }
-    let harmless = snapshot().recorded().with_namespace(without_label("project")).cached();
-    assert_eq!(words(&harmless.steps(0)), ["status"]);
+    let at_rest = settled(snapshot().finalized().with_namespace(ours), 0);
+    assert_eq!(at_rest.cached().steps(1), []);
 }
 
 #[test]

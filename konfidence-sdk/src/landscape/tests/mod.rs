@@ -1,7 +1,10 @@
 //! Builders that read like sentences, for the tests of this domain.
 
 mod decisions;
+mod flows;
+mod storm;
 mod table;
+mod world;
 
 use std::sync::Arc;
 
@@ -96,8 +99,8 @@ impl Snapshot {
         self
     }
 
-    fn with_rival(mut self, is_senior: bool) -> Self {
-        self.rivals.push(Rival { key: Key::new("confectionery", "eu"), is_senior });
+    fn with_rival(mut self, is_senior: bool, is_twin: bool) -> Self {
+        self.rivals.push(Rival { key: Key::new("confectionery", "eu"), is_senior, is_twin });
         self
     }
 
