@@ -36,39 +36,56 @@
 //! | terminal | gone | `Delete` | P43, P44 |
 
 mod affected;
+mod amend;
 mod apply;
+mod approve;
 mod attempt;
 mod decide;
 mod hold;
 mod inbox;
+mod live;
 mod make;
+mod manual;
+mod promote;
 mod reconcile;
 mod record;
 mod reference;
+mod refusal;
+mod reject;
+mod release;
+mod retry;
 mod setback;
 mod snapshot;
 mod source;
 mod state;
 mod steps;
+mod suspend;
 mod verify;
 
 pub use affected::{
     Keys, affected_by_config, affected_by_landscape, affected_by_promotion, affected_by_stage, affected_by_template,
 };
 pub use apply::{Applied, Stopped, Written, apply};
+pub use approve::approve;
 pub use attempt::Attempt;
 pub use decide::{Creation, decide};
 pub use hold::Overrule;
 pub use inbox::Inbox;
 pub use make::requires_approval;
+pub use promote::promote;
 pub use reconcile::{Outcome, Transition, reconcile};
 pub use record::{Record, Records};
 pub use reference::Missing;
+pub use refusal::Refusal;
+pub use reject::reject;
+pub use release::release;
+pub use retry::retry;
 pub use setback::{During, Setback};
 pub use snapshot::{Seen, Snapshot, controller_uid, load};
 pub use source::{SourceKey, SourceView};
 pub use state::{Phase, conditions_of, gate_is_open};
 pub use steps::{Action, Step, Write};
+pub use suspend::{Suspension, resume, suspend};
 pub use verify::{Doubt, Verdict, verify};
 
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};

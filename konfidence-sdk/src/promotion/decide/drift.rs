@@ -22,7 +22,7 @@ use crate::event::{Event, Severity};
 use crate::promotion::hold::Overrule;
 use crate::promotion::make::{Making, promotion, requires_approval};
 use crate::promotion::reference::Missing;
-use crate::promotion::snapshot::newest_source_version;
+use crate::promotion::snapshot::{Snapshot, newest_source_version};
 use crate::promotion::source::{SourceView, ordinal};
 use crate::promotion::state::Phase;
 use crate::promotion::steps::{Action, Write};
@@ -319,6 +319,21 @@ impl Deciding<'_> {
         };
         Some(Event { regarding: ObjectRef::of(config), severity, reason: reason.as_str(), action: "Promote", note })
     }
+}
+
+/// A promotion that holds against the source's vector, as long as the source has that vector.
+pub(in crate::promotion) struct Hold {
+    pub(in crate::promotion) name: String,
+    pub(in crate::promotion) uid: String,
+    pub(in crate::promotion) overrules: Overrule,
+}
+
+/// The hold that stands, whether or not the config is suspended.
+pub(in crate::promotion) fn standing_hold(snapshot: &Snapshot) -> Option<Hold> {
+    // Which hold stands does not depend on the time.
+    let deciding = Deciding::new(snapshot, Timestamp::UNIX_EPOCH);
+    let (holding, overrules) = deciding.hold(deciding.config()?)?;
+    Some(Hold { name: holding.name(), uid: holding.uid().to_owned(), overrules })
 }
 
 fn after(instant: Timestamp, wait: SignedDuration) -> Timestamp {

@@ -34,6 +34,11 @@ use crate::store::{Key, Patch};
 /// How long an execution may last (P37).
 pub(crate) const DEADLINE: SignedDuration = SignedDuration::from_mins(5);
 
+/// When an execution that was started at `since` is retired.
+pub(in crate::promotion) fn deadline(since: Timestamp) -> Timestamp {
+    since.saturating_add(DEADLINE).unwrap_or(Timestamp::MAX)
+}
+
 impl Deciding<'_> {
     /// Goes on with whatever is in progress.
     pub(super) fn execute(&mut self) -> Result<(), Doubt> {
@@ -47,7 +52,7 @@ impl Deciding<'_> {
 
     fn go_on(&mut self, index: usize) -> Result<(), Doubt> {
         let Some(member) = self.members.get(index) else { return Ok(()) };
-        let deadline = member.since().unwrap_or(self.now).saturating_add(DEADLINE).unwrap_or(Timestamp::MAX);
+        let deadline = deadline(member.since().unwrap_or(self.now));
         let snapshot = self.snapshot;
         let stored = promoted_stage(&member.stored);
         // Started by a version that stored no reference: the first resumption stores what resolves now, and until one

@@ -29,6 +29,8 @@ use jiff::Timestamp;
 use konfidence_types::VectorPromotionConfig;
 
 pub use drift::Creation;
+pub(super) use drift::standing_hold;
+pub(super) use execute::deadline;
 
 use self::member::Member;
 use super::snapshot::Snapshot;
@@ -72,13 +74,17 @@ pub(super) struct Deciding<'a> {
 }
 
 impl<'a> Deciding<'a> {
-    /// Runs all families.
-    pub(super) fn run(snapshot: &'a Snapshot, now: Timestamp) -> Result<Self, Doubt> {
+    /// A decision that has considered nothing yet.
+    fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
         let mut members: Vec<_> = snapshot.members().map(Member::new).collect();
         members.sort_by(|a, b| a.order().cmp(&b.order()));
         let was_in_progress = members.iter().any(|member| member.phase == Phase::InProgress);
-        let mut deciding =
-            Self { snapshot, now, members, plan: Plan::default(), creation: Creation::default(), was_in_progress };
+        Self { snapshot, now, members, plan: Plan::default(), creation: Creation::default(), was_in_progress }
+    }
+
+    /// Runs all families.
+    pub(super) fn run(snapshot: &'a Snapshot, now: Timestamp) -> Result<Self, Doubt> {
+        let mut deciding = Self::new(snapshot, now);
         if deciding.something_is_unreadable() {
             deciding.report_unreadable();
             return Ok(deciding);
