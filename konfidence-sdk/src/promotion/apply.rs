@@ -90,8 +90,14 @@ async fn write<S: PromotionStore + ?Sized>(
         }
         Write::ConfigStatus(key, patch) => {
             let patch = following(patch, versions.configs.get(key));
-            let written = store.patch_status(key, &patch).await.map_err(stopped)?;
-            versions.configs.insert(key.clone(), Version::of(&*written));
+            match store.patch_status(key, &patch).await {
+                Ok(written) => {
+                    versions.configs.insert(key.clone(), Version::of(&*written));
+                }
+                // It does not parse, which is what was just written into its condition.
+                Err(StoreError::Unreadable(_)) => {}
+                Err(error) => return Err(stopped(error)),
+            }
             Ok(None)
         }
         Write::Stage { key, patch, promotion, read } => {

@@ -62,6 +62,9 @@ mod steps;
 mod suspend;
 mod verify;
 
+#[cfg(test)]
+mod tests;
+
 pub use affected::{
     Keys, affected_by_config, affected_by_landscape, affected_by_promotion, affected_by_stage, affected_by_template,
 };

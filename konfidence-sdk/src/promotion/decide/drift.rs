@@ -166,7 +166,7 @@ impl Deciding<'_> {
             return Ok(Creation::NoDrift);
         }
         let wanted = &config.spec.target;
-        if let Some(newest) = self.newest_live()
+        if let Some(newest) = self.newest_viewed_live()
             && newest.vector() == source.vector
             && newest.stored.spec.target == *wanted
         {
@@ -174,7 +174,7 @@ impl Deciding<'_> {
         }
         let newest_here = self.members.iter().rev().find(|member| member.stored.spec.target == *wanted);
         if let Some(rejected) =
-            newest_here.filter(|newest| newest.phase == Phase::Rejected && newest.vector() == source.vector)
+            newest_here.filter(|newest| newest.viewed == Phase::Rejected && newest.vector() == source.vector)
         {
             return Ok(Creation::Rejected { promotion: rejected.name() });
         }
@@ -187,9 +187,9 @@ impl Deciding<'_> {
             .members
             .iter()
             .rev()
-            .find(|member| member.stored.spec.target == *wanted && member.phase != Phase::Superseded)
+            .find(|member| member.stored.spec.target == *wanted && member.viewed != Phase::Superseded)
             .filter(|member| member.vector() == source.vector);
-        if let Some(failed) = last.filter(|last| last.phase.is_execution_failure()) {
+        if let Some(failed) = last.filter(|last| last.viewed.is_execution_failure()) {
             let failures = failed.count(annotation::FAILURES).saturating_add(1);
             let until = after(failed.since().unwrap_or(self.now), delay_after(failures));
             if self.now < until {
@@ -230,7 +230,7 @@ impl Deciding<'_> {
     pub(super) fn hold(&self, config: &VectorPromotionConfig) -> Option<(&Member, Overrule)> {
         let newest = self.newest()?;
         let released = config.annotations().get(annotation::RELEASED).is_some_and(|uid| uid == newest.uid());
-        let stands = !newest.phase.is_terminal() || newest.phase.was_started();
+        let stands = !newest.viewed.is_terminal() || newest.viewed.was_started();
         let is_last = newest.sequence() >= self.snapshot.highest_sequence();
         Overrule::of(&newest.stored).filter(|_| stands && is_last && !released).map(|overrules| (newest, overrules))
     }
@@ -239,14 +239,14 @@ impl Deciding<'_> {
     fn was_replaced(&self, target: &Stage, source: &SourceView, last: Option<&Member>) -> bool {
         match self.snapshot.record_on(target) {
             Some(record) if !record.vector.is_empty() => record.vector == source.vector,
-            Some(_) => last.is_some_and(|last| last.phase == Phase::Succeeded),
+            Some(_) => last.is_some_and(|last| last.viewed == Phase::Succeeded),
             None => false,
         }
     }
 
     /// The number of the correction that is due now, or how many there were and when the next one is due.
     fn next_correction(&self, last: Option<&Member>) -> Result<u32, (u32, Timestamp)> {
-        let Some(last) = last.filter(|last| last.phase == Phase::Succeeded) else { return Ok(1) };
+        let Some(last) = last.filter(|last| last.viewed == Phase::Succeeded) else { return Ok(1) };
         let corrections = last.count(annotation::CORRECTIONS);
         let since = last.since().unwrap_or(self.now);
         if corrections == 0 || self.now > after(since, HOUR) {
@@ -268,14 +268,16 @@ impl Deciding<'_> {
     /// record is above the members'; the newest member is not superseded. Else one of the views is behind another, and
     /// a second promotion for one drift would be made (P13, trace T13).
     fn views_vouch_for_each_other(&self, config: &VectorPromotionConfig, target: &Stage) -> bool {
-        let succeeded = self.members.iter().rev().find(|member| {
-            member.stored.spec.target == config.spec.target && Phase::of_promotion(&member.stored) == Phase::Succeeded
-        });
+        let succeeded = self
+            .members
+            .iter()
+            .rev()
+            .find(|member| member.stored.spec.target == config.spec.target && member.viewed == Phase::Succeeded);
         let record = self.snapshot.record_on(target);
         let record_agrees = record.as_ref().map(|record| record.promotion.as_str()) == succeeded.map(Member::uid);
         let highest_member = self.members.last().map_or(0, Member::sequence);
         let numbers_agree = self.snapshot.highest_sequence() <= highest_member;
-        let newest_stands = self.newest().is_none_or(|newest| Phase::of_promotion(&newest.stored) != Phase::Superseded);
+        let newest_stands = self.newest().is_none_or(|newest| newest.viewed != Phase::Superseded);
         record_agrees && numbers_agree && newest_stands
     }
 

@@ -18,6 +18,9 @@ pub(crate) struct Member {
     pub(crate) conditions: Vec<Condition>,
     /// Its phase after the plan's steps so far.
     pub(crate) phase: Phase,
+    /// Its phase as it was read. Drift goes by this one: until the view shows a success, it also lacks the Stage's new
+    /// vector, and a plan that mixed the two would make the same promotion again.
+    pub(crate) viewed: Phase,
 }
 
 impl Member {
@@ -25,6 +28,7 @@ impl Member {
         Self {
             conditions: conditions_of(stored).to_vec(),
             phase: Phase::of_promotion(stored),
+            viewed: Phase::of_promotion(stored),
             stored: Arc::clone(stored),
         }
     }

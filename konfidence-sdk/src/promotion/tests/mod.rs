@@ -1,0 +1,17 @@
+//! The specification of promotion, statement by statement, on the store in memory.
+//!
+//! Each test names the statement that it proves. [`world`] holds what they share.
+
+mod world;
+
+mod approval_gate;
+mod choosing;
+mod cleanup;
+mod config_status;
+mod cost;
+mod drift;
+mod events;
+mod execution;
+mod protocol;
+mod references;
+mod state;
