@@ -81,12 +81,11 @@ impl Deciding<'_> {
             .target_stage(&config.spec.target)
             .err()
             .or_else(|| self.snapshot.source(&config.spec.source).err());
-        let ready = match missing {
-            Some(missing) => self.ready(config, false, missing.reason(), missing.to_string()),
-            None => {
-                let message = self.ready_message(config);
-                self.ready(config, true, ReadyReason::TargetResolved, message)
-            }
+        let ready = if let Some(missing) = missing {
+            self.ready(config, false, missing.reason(), missing.to_string())
+        } else {
+            let message = self.ready_message(config);
+            self.ready(config, true, ReadyReason::TargetResolved, message)
         };
         self.report(config, ready, base);
     }
@@ -104,7 +103,7 @@ impl Deciding<'_> {
         if let Some(base) = base {
             changes.insert("sequence".into(), json!(base));
         }
-        if let Some(write) = config_status(config, changes) {
+        if let Some(write) = config_status(config, &changes) {
             let subject = self.snapshot.key.name().to_owned();
             self.plan.steps.insert(0, Step { action: Action::ReportReady, subject, write, event: None });
         }
@@ -138,7 +137,7 @@ impl Deciding<'_> {
     pub(super) fn reserve_sequence(&mut self, sequence: i64) {
         let Some(config) = self.config() else { return };
         let changes = Map::from_iter([("sequence".to_owned(), json!(sequence))]);
-        if let Some(write) = config_status(config, changes) {
+        if let Some(write) = config_status(config, &changes) {
             self.push(Action::ReserveSequence, self.snapshot.key.name().to_owned(), write, None);
         }
     }
@@ -169,7 +168,7 @@ impl Deciding<'_> {
         {
             changes.insert("lastSuccessfulPromotionConditions".into(), json!(succeeded.conditions));
         }
-        if let Some(write) = config_status(config, changes) {
+        if let Some(write) = config_status(config, &changes) {
             self.push(Action::WriteConfigStatus, self.snapshot.key.name().to_owned(), write, None);
         }
     }
@@ -187,7 +186,7 @@ impl Deciding<'_> {
     }
 }
 
-fn config_status(config: &VectorPromotionConfig, changes: Map<String, Value>) -> Option<Write> {
+fn config_status(config: &VectorPromotionConfig, changes: &Map<String, Value>) -> Option<Write> {
     (!changes.is_empty()).then(|| {
         let merge = json!({ "status": changes });
         Write::ConfigStatus(Key::of(config), Patch::new(Version::of(config), merge))

@@ -145,11 +145,10 @@ impl Deciding<'_> {
                 let is_past = ordinal(&sighting.version) < ordinal(&source.version);
                 if is_newer && is_past {
                     let case = Case { config, target, source: sighting };
-                    match self.consider(&case)? {
-                        made @ (Creation::Make { .. } | Creation::NameTaken { .. } | Creation::InDoubt) => {
-                            return Ok(made);
-                        }
-                        _ => {}
+                    if let made @ (Creation::Make { .. } | Creation::NameTaken { .. } | Creation::InDoubt) =
+                        self.consider(&case)?
+                    {
+                        return Ok(made);
                     }
                 }
             }

@@ -64,7 +64,7 @@ impl Deciding<'_> {
                 if self.now < deadline {
                     self.plan.wake_at(deadline);
                 } else {
-                    self.fail(index, SucceededReason::PromotionTimedOut, format!("{} until its deadline", missing));
+                    self.fail(index, SucceededReason::PromotionTimedOut, format!("{missing} until its deadline"));
                 }
                 return Ok(());
             }
@@ -225,13 +225,12 @@ impl Deciding<'_> {
     fn note_failed_fence(&mut self, index: usize, setback: &Setback) {
         let Some(member) = self.members.get(index) else { return };
         let last = Attempt::of(&member.stored);
-        let noted = match last.filter(|last| last.at == self.now) {
-            Some(noted) => noted,
-            None => {
-                let attempt = Attempt::following(last, self.now);
-                self.annotate(index, Action::Attempt, annotation::ATTEMPT, &attempt.to_string());
-                attempt
-            }
+        let noted = if let Some(noted) = last.filter(|last| last.at == self.now) {
+            noted
+        } else {
+            let attempt = Attempt::following(last, self.now);
+            self.annotate(index, Action::Attempt, annotation::ATTEMPT, &attempt.to_string());
+            attempt
         };
         self.plan.wake_at(noted.next_not_before());
         let message =

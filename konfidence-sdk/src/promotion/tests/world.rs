@@ -155,10 +155,10 @@ impl World {
     }
 
     /// Somebody changes the status.
-    pub(crate) fn edit_status<K: Object>(&self, namespace: &str, name: &str, status: Value) -> Arc<K> {
+    pub(crate) fn edit_status<K: Object>(&self, namespace: &str, name: &str, status: impl Into<Value>) -> Arc<K> {
         let key = Key::<K>::new(namespace, name);
         let object = self.get::<K>(namespace, name).unwrap();
-        let patch = Patch::new(Version::of(&*object), json!({ "status": status }));
+        let patch = Patch::new(Version::of(&*object), json!({ "status": status.into() }));
         block_on(self.memory().patch_status(&key, &patch)).unwrap()
     }
 
