@@ -6,3 +6,4 @@ pub mod http;
 pub mod metrics;
 pub mod runtime;
 pub mod store;
+pub mod wiring;

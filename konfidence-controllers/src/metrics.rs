@@ -273,8 +273,10 @@ impl Collector for Live {
             buckets.push((f64::from(u32::try_from(bound).unwrap_or(u32::MAX)), within.count() as u64));
             above = Some(bound);
         }
-        buckets
-            .push((f64::MAX, lengths.iter().filter(|length| above.is_some_and(|low| **length > low)).count() as u64));
+        buckets.push((
+            f64::INFINITY,
+            lengths.iter().filter(|length| above.is_some_and(|low| **length > low)).count() as u64,
+        ));
         let sum = u32::try_from(lengths.iter().sum::<u64>()).unwrap_or(u32::MAX);
         metric.encode_histogram::<[(&str, &str); 0]>(f64::from(sum), lengths.len() as u64, &buckets, None)
     }

@@ -1,6 +1,5 @@
 //! One domain at work: a queue, its workers, and when they may work.
 
-use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +8,8 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::Timestamp;
 use konfidence_sdk::clock::Clock;
-use konfidence_sdk::store::{Object, StoreError};
-use tokio::sync::{mpsc, watch};
+use konfidence_sdk::store::StoreError;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,13 +17,9 @@ use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use super::queue::{Done, Queue, QueueKey};
 use crate::metrics::{Metrics, Outcome};
-use crate::store::Change;
 
 /// How long work under way may take to end when the process stops or the lease is lost. A kubelet kills after 30 s.
 const DRAIN: Duration = Duration::from_secs(15);
-
-/// How long to wait before a change whose concern could not be found out is looked at again.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,26 +28,6 @@ pub enum Reconciled {
     Rest(Option<Timestamp>),
     /// There is nothing left under this key.
     Gone,
-}
-
-/// Why a reconcile did not come to rest.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// A read or a write failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Anything else: too many conflicts, say.
-    #[error(transparent)]
-    Other(#[from] Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl Failure {
-    fn outcome(&self) -> Outcome {
-        match self {
-            Self::Store(error) => Outcome::of(error),
-            Self::Other(_) => Outcome::Restless,
-        }
-    }
 }
 
 /// A domain of the SDK, as the runtime sees it.
@@ -68,7 +43,7 @@ pub trait Domain: Send + Sync + 'static {
     fn elected(&self) {}
 
     /// Brings one key to rest.
-    async fn reconcile(&self, key: &Self::Key) -> Result<Reconciled, Failure>;
+    async fn reconcile(&self, key: &Self::Key) -> Result<Reconciled, StoreError>;
 }
 
 /// A domain, its queue and its workers.
@@ -145,14 +120,13 @@ impl<D: Domain> Controller<D> {
                     work.done = Done::Forget;
                     Outcome::Rest
                 }
-                Ok(Err(failure)) => {
-                    let outcome = failure.outcome();
-                    if outcome == Outcome::Refused {
-                        error!(error = %failure, "the API server refuses; it will be tried again");
+                Ok(Err(error)) => {
+                    if error.is_refusal() {
+                        error!(%error, "the API server refuses; it will be tried again");
                     } else {
-                        debug!(error = %failure, "it will be tried again");
+                        debug!(%error, "it will be tried again");
                     }
-                    outcome
+                    Outcome::of(&error)
                 }
                 Err(_) => {
                     error!("a reconcile panicked; it will be tried again");
@@ -180,29 +154,4 @@ impl<K: QueueKey> Drop for Work<K> {
 /// A wake-up on the runtime's clock. Wall clocks jump; the floor bounds by how much that can matter.
 fn instant(at: Timestamp, now: Timestamp) -> Instant {
     Instant::now() + Duration::try_from(at.duration_since(now)).unwrap_or_default()
-}
-
-/// Follows `changes` for ever and asks `queue` for everybody whom each concerns.
-pub async fn follow<K, Q, F>(mut changes: mpsc::UnboundedReceiver<Change<K>>, queue: Arc<Queue<Q>>, concerned: F)
-where
-    K: Object,
-    Q: QueueKey,
-    F: AsyncFn(&Change<K>) -> Result<BTreeSet<Q>, StoreError>,
-{
-    while let Some(change) = changes.recv().await {
-        loop {
-            match concerned(&change).await {
-                Ok(keys) => {
-                    for key in &keys {
-                        queue.add(key);
-                    }
-                    break;
-                }
-                Err(error) => {
-                    warn!(%error, "whom a change concerns cannot be found out yet");
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
-        }
-    }
 }

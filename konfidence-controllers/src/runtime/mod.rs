@@ -12,9 +12,11 @@
 
 mod controller;
 mod election;
+mod followers;
 mod installation;
 pub mod queue;
 
-pub use controller::{Controller, Domain, Failure, Reconciled, follow};
+pub use controller::{Controller, Domain, Reconciled};
 pub use election::{Election, campaign};
+pub use followers::{Followers, readable};
 pub use installation::{awaited, missing};

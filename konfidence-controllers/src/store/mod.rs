@@ -120,6 +120,11 @@ impl KubeStore {
         self.cache::<K>()?.trouble()
     }
 
+    /// Whether the watch of the kind runs: it never ends by itself.
+    pub fn is_fed<K: Object>(&self) -> bool {
+        self.caches.as_ref().is_some_and(|caches| caches.is_fed::<K>())
+    }
+
     fn cache<K: Object>(&self) -> Option<Arc<Cache<K>>> {
         self.caches.as_ref().map(|caches| caches.of(&self.client))
     }
@@ -300,12 +305,18 @@ fn with_precondition<K: Object>(key: &Key<K>, patch: &Patch<K>) -> Result<Value,
         message: "a patch of an object, and of its metadata, must be a JSON object".into(),
         fields: vec![],
     };
+    if patch.expected.resource_version.is_empty() {
+        let message = "the patch names no resourceVersion: every patch is conditional on the version it was decided on";
+        return Err(StoreError::Invalid { object: ObjectRef::named(key), message: message.into(), fields: vec![] });
+    }
     let mut merge = patch.merge.clone();
     let body = merge.as_object_mut().ok_or_else(invalid)?;
     let metadata = body.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     let metadata = metadata.as_object_mut().ok_or_else(invalid)?;
     metadata.insert("resourceVersion".into(), json!(patch.expected.resource_version));
-    metadata.insert("uid".into(), json!(patch.expected.uid));
+    if !patch.expected.uid.is_empty() {
+        metadata.insert("uid".into(), json!(patch.expected.uid));
+    }
     Ok(merge)
 }
 
@@ -338,6 +349,13 @@ impl Caches {
         let feed = tokio::spawn(feed::feed(client.clone(), cache.clone()));
         caches.insert(TypeId::of::<K>(), (cache.clone(), feed.abort_handle()));
         cache
+    }
+}
+
+impl Caches {
+    fn is_fed<K: Object>(&self) -> bool {
+        let caches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        caches.get(&TypeId::of::<K>()).is_some_and(|(_, feed)| !feed.is_finished())
     }
 }
 
