@@ -120,7 +120,7 @@ impl State {
             .filter(|name| *name != finalizer)
             .map(Value::from)
             .collect();
-        if left.is_empty() {
+        if left.is_empty() && !metadata::is_held(object.json(), &self.contents[place.resource].resource) {
             self.remove(place);
         } else {
             let mut next = object.json().clone();

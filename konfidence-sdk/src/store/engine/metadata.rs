@@ -21,6 +21,14 @@ pub(super) fn finalizers(object: &Value) -> Vec<&str> {
     list(object, "finalizers").iter().filter_map(Value::as_str).collect()
 }
 
+/// Whether a deleted object is held by more than its finalizers: a namespace that has `spec.finalizers` stays until
+/// whoever empties it has taken them away.
+pub(super) fn is_held(object: &Value, resource: &ResourceType) -> bool {
+    resource.group.is_empty()
+        && resource.plural == "namespaces"
+        && object.pointer("/spec/finalizers").and_then(Value::as_array).is_some_and(|finalizers| !finalizers.is_empty())
+}
+
 /// `metadata.ownerReferences`.
 pub(super) fn owners(object: &Value) -> &[Value] {
     list(object, "ownerReferences")

@@ -130,7 +130,9 @@ impl State {
         if next == *current.json() {
             return Ok(Written { object: current, outcome: Outcome::Unchanged });
         }
-        if metadata::is_deleting(&next) && metadata::finalizers(&next).is_empty() {
+        let resource = &self.contents[place.resource].resource;
+        if metadata::is_deleting(&next) && metadata::finalizers(&next).is_empty() && !metadata::is_held(&next, resource)
+        {
             let last = self.remove(place).ok_or(EngineError::NotFound)?;
             return Ok(Written { object: last, outcome: Outcome::Removed });
         }
@@ -146,7 +148,7 @@ impl State {
     ) -> Option<Written> {
         let current = Arc::clone(self.at(place)?);
         let finalizers = finalizers_for(current.json(), propagation);
-        if finalizers.is_empty() {
+        if finalizers.is_empty() && !metadata::is_held(current.json(), &self.contents[place.resource].resource) {
             return Some(Written { object: self.remove(place)?, outcome: Outcome::Removed });
         }
         let mut next = current.json().clone();
