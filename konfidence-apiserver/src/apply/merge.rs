@@ -1,0 +1,74 @@
+//! Laying an applied configuration over the live object.
+
+use serde_json::{Map, Value};
+
+use super::fieldset::Element;
+use super::shape::{self, Shape};
+use crate::schema::{ListType, Structural};
+
+/// `live` with everything that `config` says; what `config` does not mention stays.
+pub(super) fn merge(live: &Value, config: &Value, schema: Option<&Structural>) -> Value {
+    match (shape::shape(schema, config), live, config) {
+        (Shape::Fields, Value::Object(live), Value::Object(config)) => {
+            let mut merged: Map<String, Value> = live.clone();
+            for (name, value) in config {
+                let below = match live.get(name) {
+                    Some(present) => merge(present, value, shape::field(schema, name)),
+                    None => value.clone(),
+                };
+                merged.insert(name.clone(), below);
+            }
+            Value::Object(merged)
+        }
+        (Shape::Items(list), Value::Array(live), Value::Array(config)) => {
+            Value::Array(merge_items(live, config, list, shape::items(schema)))
+        }
+        _ => config.clone(),
+    }
+}
+
+/// Items that only the live list has keep their place; the others follow the order of the configuration.
+fn merge_items(live: &[Value], config: &[Value], list: &ListType, schema: Option<&Structural>) -> Vec<Value> {
+    let keyed = |all: &[Value]| -> Vec<Element> { all.iter().map(|item| shape::element(list, schema, item)).collect() };
+    let (live_keys, config_keys) = (keyed(live), keyed(config));
+    let mut merged = Vec::with_capacity(live.len().max(config.len()));
+    let mut done: Vec<&Element> = Vec::new();
+    let (mut l, mut c) = (0, 0);
+    loop {
+        if let Some((key, item)) = live_keys.get(l).zip(live.get(l)) {
+            if !config_keys.contains(key) {
+                merged.push(item.clone());
+                l += 1;
+                continue;
+            }
+            if done.contains(&key) {
+                l += 1;
+                continue;
+            }
+        }
+        let Some((key, item)) = config_keys.get(c).zip(config.get(c)) else { break };
+        let present = live_keys.iter().position(|one| one == key).and_then(|at| live.get(at));
+        merged.push(present.map_or_else(|| item.clone(), |present| merge(present, item, schema)));
+        done.push(key);
+        c += 1;
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keyed_lists_merge_by_key_and_keep_both_orders() {
+        let schema = Structural::parse(&json!({"type": "array", "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "properties": {"k": {"type": "string"}}}}));
+        let live = json!([{"k": "a", "v": 1}, {"k": "b"}, {"k": "c"}]);
+        let config = json!([{"k": "c"}, {"k": "d"}, {"k": "a", "w": 2}]);
+        assert_eq!(
+            merge(&live, &config, Some(&schema)),
+            json!([{"k": "c"}, {"k": "d"}, {"k": "a", "v": 1, "w": 2}, {"k": "b"}])
+        );
+    }
+}

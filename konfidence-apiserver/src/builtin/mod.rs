@@ -1,0 +1,224 @@
+//! The kinds that exist without a custom resource definition: what our kinds and their clients lean on, no more.
+
+pub(crate) mod events;
+pub(crate) mod namespaces;
+pub(crate) mod reviews;
+pub(crate) mod schemas;
+
+use std::sync::Arc;
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SelfSubjectRulesReview};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::events::v1::Event as EventsV1Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use konfidence_sdk::store::engine::{Engine, ResourceType};
+use schemars::JsonSchema;
+
+use crate::registry::Served;
+use crate::resource::{ASKED, Column, Resource, STORED, View, ownership};
+
+/// Group of custom resource definitions.
+pub(crate) const APIEXTENSIONS: &str = "apiextensions.k8s.io";
+
+/// Namespaces that are there from the start.
+pub(crate) const NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// Adds every built-in resource.
+pub(crate) fn serve(served: &mut Served, engine: &Engine) {
+    served.add(stored::<Namespace>(
+        engine,
+        Names {
+            short: &["ns"],
+            namespaced: false,
+            status: true,
+            selectable: &["status.phase"],
+            ..Names::core("Namespace", "namespaces")
+        },
+        &[column("Status", "string", ".status.phase"), age()],
+    ));
+    served.add(stored::<ConfigMap>(
+        engine,
+        Names { short: &["cm"], ..Names::core("ConfigMap", "configmaps") },
+        &[column("Data", "string", "data"), age()],
+    ));
+    served.add(stored::<Secret>(
+        engine,
+        Names { selectable: &["type"], ..Names::core("Secret", "secrets") },
+        &[column("Type", "string", ".type"), column("Data", "string", "data"), age()],
+    ));
+    served.add(stored::<ServiceAccount>(
+        engine,
+        Names { short: &["sa"], ..Names::core("ServiceAccount", "serviceaccounts") },
+        &[column("Secrets", "string", "secrets"), age()],
+    ));
+    let events = Names { short: &["ev"], selectable: EVENT_FIELDS, ..Names::core("Event", "events") };
+    served.add(stored::<Event>(engine, events, &event_columns()));
+    let newer = Names {
+        group: "events.k8s.io",
+        short: &["ev"],
+        selectable: &[
+            "reason",
+            "reportingController",
+            "type",
+            "regarding.kind",
+            "regarding.name",
+            "regarding.namespace",
+            "regarding.uid",
+        ],
+        ..Names::core("Event", "events")
+    };
+    let core_events = served.get("", "v1", "events").and_then(|core| core.collection.clone());
+    let mut newer = build::<EventsV1Event>(newer, &event_columns());
+    newer.collection = core_events;
+    newer.view = View::Events;
+    served.add(Arc::new(newer));
+    served.add(stored::<Lease>(
+        engine,
+        Names { group: "coordination.k8s.io", ..Names::core("Lease", "leases") },
+        &[column("Holder", "string", ".spec.holderIdentity"), age()],
+    ));
+    served.add(stored::<CustomResourceDefinition>(
+        engine,
+        Names {
+            group: APIEXTENSIONS,
+            short: &["crd", "crds"],
+            categories: &["api-extensions"],
+            namespaced: false,
+            status: true,
+            generations: true,
+            ..Names::core("CustomResourceDefinition", "customresourcedefinitions")
+        },
+        &[column("Created At", "date-time", ".metadata.creationTimestamp")],
+    ));
+    served.add(asked::<SelfSubjectReview>("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"));
+    served.add(asked::<SelfSubjectAccessReview>(
+        "authorization.k8s.io",
+        "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews",
+    ));
+    served.add(asked::<SelfSubjectRulesReview>(
+        "authorization.k8s.io",
+        "SelfSubjectRulesReview",
+        "selfsubjectrulesreviews",
+    ));
+}
+
+/// What a field selector on core events may name.
+const EVENT_FIELDS: &[&str] = &[
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+];
+
+struct Names {
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    short: &'static [&'static str],
+    categories: &'static [&'static str],
+    namespaced: bool,
+    status: bool,
+    generations: bool,
+    selectable: &'static [&'static str],
+}
+
+impl Names {
+    fn core(kind: &'static str, plural: &'static str) -> Self {
+        Self {
+            group: "",
+            kind,
+            plural,
+            short: &[],
+            categories: &[],
+            namespaced: true,
+            status: false,
+            generations: false,
+            selectable: &[],
+        }
+    }
+}
+
+fn owned(all: &[&str]) -> Vec<String> {
+    all.iter().map(|one| (*one).to_owned()).collect()
+}
+
+fn build<K: JsonSchema>(names: Names, columns: &[Column]) -> Resource {
+    let schema = Arc::new(schemas::of::<K>());
+    Resource {
+        group: names.group.to_owned(),
+        version: "v1".to_owned(),
+        kind: names.kind.to_owned(),
+        list_kind: format!("{}List", names.kind),
+        plural: names.plural.to_owned(),
+        singular: names.kind.to_lowercase(),
+        short_names: owned(names.short),
+        categories: owned(names.categories),
+        namespaced: names.namespaced,
+        custom: false,
+        ownership: ownership(&schema.structure),
+        schema,
+        columns: columns.to_vec(),
+        status: names.status,
+        scale: None,
+        selectable: owned(names.selectable),
+        verbs: STORED,
+        deprecation: None,
+        collection: None,
+        view: View::Same,
+    }
+}
+
+fn stored<K: JsonSchema>(engine: &Engine, names: Names, columns: &[Column]) -> Arc<Resource> {
+    let generations = names.generations;
+    let mut resource = build::<K>(names, columns);
+    resource.collection = Some(engine.collection(ResourceType {
+        group: resource.group.clone().into(),
+        version: resource.version.clone().into(),
+        kind: resource.kind.clone().into(),
+        plural: resource.plural.clone().into(),
+        namespaced: resource.namespaced,
+        status_subresource: resource.status,
+        counts_generations: generations,
+    }));
+    Arc::new(resource)
+}
+
+fn asked<K: JsonSchema>(group: &'static str, kind: &'static str, plural: &'static str) -> Arc<Resource> {
+    let mut resource = build::<K>(Names { group, namespaced: false, ..Names::core(kind, plural) }, &[]);
+    resource.verbs = ASKED;
+    Arc::new(resource)
+}
+
+fn column(name: &str, kind: &str, json_path: &str) -> Column {
+    Column { name: name.into(), kind: kind.into(), json_path: json_path.into(), ..Column::default() }
+}
+
+fn age() -> Column {
+    column("Age", "string", "age")
+}
+
+fn event_columns() -> Vec<Column> {
+    let wide = |column: Column| Column { priority: 1, ..column };
+    vec![
+        column("Last Seen", "string", "lastSeen"),
+        column("Type", "string", ".type"),
+        column("Reason", "string", ".reason"),
+        column("Object", "string", "object"),
+        wide(column("Subobject", "string", ".involvedObject.fieldPath")),
+        wide(column("Source", "string", "source")),
+        column("Message", "string", "message"),
+        wide(column("First Seen", "string", "firstSeen")),
+        wide(column("Count", "string", "count")),
+        wide(column("Name", "string", ".metadata.name")),
+    ]
+}

@@ -1,0 +1,177 @@
+//! The life of a namespace: it is made with a finalizer of its own, and its deletion takes its contents first.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream::select_all;
+use konfidence_sdk::store::Precondition;
+use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope};
+use serde_json::{Value, json};
+
+use crate::http::Call;
+use crate::resource::{Resource, View};
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+
+/// Whether nobody may delete it.
+pub(crate) fn is_protected(name: &str) -> bool {
+    matches!(name, "default" | "kube-system" | "kube-public")
+}
+
+/// Fills in what every new namespace has.
+pub(crate) fn complete(namespace: &mut Value) {
+    let name = namespace.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if !name.is_empty()
+        && let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        labels["kubernetes.io/metadata.name"] = name.into();
+    }
+    let spec = namespace.get("spec").filter(|spec| spec.is_object());
+    let has_finalizer = spec
+        .and_then(|spec| spec.get("finalizers"))
+        .and_then(Value::as_array)
+        .is_some_and(|finalizers| finalizers.iter().any(|one| one == "kubernetes"));
+    if !has_finalizer {
+        let mut finalizers =
+            spec.and_then(|spec| spec.get("finalizers")).and_then(Value::as_array).cloned().unwrap_or_default();
+        finalizers.push("kubernetes".into());
+        namespace["spec"] = json!({"finalizers": finalizers});
+    }
+}
+
+fn resource(api: &Api) -> ApiResult<(Arc<Resource>, Collection)> {
+    let served = api.registry.served();
+    let resource = served.get("", "v1", "namespaces").cloned().ok_or_else(ApiError::no_such_path)?;
+    let collection = resource.collection.clone().ok_or_else(ApiError::no_such_path)?;
+    Ok((resource, collection))
+}
+
+/// Refuses a new object in a namespace that is not there, or is on its way out.
+pub(crate) fn admit(api: &Api, call: &Call, name: &str) -> ApiResult<()> {
+    let Some(namespace) = call.target.namespace.as_deref() else { return Ok(()) };
+    let (resource, namespaces) = resource(api)?;
+    match namespaces.get("", namespace) {
+        None => Err(ApiError::not_found(&resource, namespace)),
+        Some(found) if is_terminating(found.json()) => {
+            Err(ApiError::namespace_terminating(&call.target.resource, name, namespace))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn is_terminating(namespace: &Value) -> bool {
+    namespace.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
+}
+
+/// Makes the namespaces that are there from the start.
+pub(crate) fn found(api: &Api) {
+    let Ok((resource, namespaces)) = resource(api) else { return };
+    for name in super::NAMESPACES {
+        let mut namespace = json!({
+            "apiVersion": resource.api_version(),
+            "kind": resource.kind,
+            "metadata": {"name": name},
+            "status": {"phase": "Active"},
+        });
+        complete(&mut namespace);
+        // It is there already when the engine is not new.
+        let _ = namespaces.create(namespace, Scope::Whole);
+    }
+}
+
+/// Begins the end of a namespace that was just marked as deleted; what it looks like now.
+pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
+    let (resource, namespaces) = resource(api).ok()?;
+    set_status(&namespaces, name, &json!({"phase": "Terminating"}));
+    let shown = namespaces.get("", name).map(|namespace| resource.show(namespace.json()));
+    if let Left::Objects(left) = sweep(api, &namespaces, name) {
+        set_status(&namespaces, name, &remaining(api, left.len()));
+        let (api, name) = (Arc::clone(api), name.to_owned());
+        tokio::spawn(async move { finish(&api, &namespaces, &name, left).await });
+    }
+    shown
+}
+
+/// What a sweep leaves.
+enum Left {
+    /// The namespace is gone, or another finalizer holds it.
+    Nothing,
+    /// These have objects that wait for their finalizers.
+    Objects(Vec<(Collection, u64)>),
+}
+
+/// Waits for what is left to go, and sweeps again.
+async fn finish(api: &Arc<Api>, namespaces: &Collection, name: &str, mut left: Vec<(Collection, u64)>) {
+    let mut ended = api.ended.subscribe();
+    loop {
+        let watches = left.iter().filter_map(|(collection, from)| collection.watch(Some(name), *from).ok());
+        let mut changes = select_all(watches);
+        tokio::select! {
+            _ = changes.next() => {}
+            _ = ended.wait_for(|ended| *ended) => return,
+        }
+        match sweep(api, namespaces, name) {
+            Left::Nothing => return,
+            Left::Objects(still) => left = still,
+        }
+    }
+}
+
+/// Deletes everything in the namespace; if nothing is left, the namespace too.
+fn sweep(api: &Api, namespaces: &Collection, name: &str) -> Left {
+    let mut left = Vec::new();
+    let mut seen: Vec<(String, String)> = Vec::new();
+    for resource in
+        api.registry.served().resources().filter(|resource| resource.namespaced && resource.view == View::Same)
+    {
+        let Some(collection) = &resource.collection else { continue };
+        let key = (resource.group.clone(), resource.plural.clone());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        for object in collection.list(Some(name)).items {
+            let _ = collection.delete(name, object.name(), &Precondition::default(), None);
+        }
+        let listing = collection.list(Some(name));
+        if !listing.items.is_empty() {
+            left.push((collection.clone(), listing.revision));
+        }
+    }
+    if !left.is_empty() {
+        return Left::Objects(left);
+    }
+    let finalized = namespaces.update("", name, &Precondition::default(), Scope::Whole, |namespace| {
+        let mut namespace = namespace.json().clone();
+        if let Some(Value::Array(finalizers)) = namespace.pointer_mut("/spec/finalizers") {
+            finalizers.retain(|finalizer| finalizer != "kubernetes");
+        }
+        Ok::<_, EngineError>(namespace)
+    });
+    if let Ok(written) = finalized
+        && written.outcome != Outcome::Removed
+    {
+        tracing::debug!(namespace = name, "the namespace is empty and waits for other finalizers");
+    }
+    Left::Nothing
+}
+
+fn set_status(namespaces: &Collection, name: &str, status: &Value) {
+    let _ = namespaces.update("", name, &Precondition::default(), Scope::Whole, |namespace| {
+        let mut namespace = namespace.json().clone();
+        namespace["status"] = status.clone();
+        Ok::<_, EngineError>(namespace)
+    });
+}
+
+fn remaining(api: &Api, kinds: usize) -> Value {
+    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    json!({"phase": "Terminating", "conditions": [{
+        "type": "NamespaceFinalizersRemaining",
+        "status": "True",
+        "reason": "SomeFinalizersRemain",
+        "message": format!("Some content in the namespace has finalizers remaining: objects of {kinds} resources"),
+        "lastTransitionTime": now,
+    }]})
+}

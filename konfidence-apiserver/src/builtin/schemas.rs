@@ -1,0 +1,78 @@
+//! Schemas of the kinds that are built in, from the types of `k8s-openapi`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use crate::schema::Schema;
+
+/// Lists of built-in kinds that are not atomic, which the types do not tell: the field, and the key (none: a set).
+const LISTS: &[(&str, Option<&str>)] = &[
+    ("/properties/ownerReferences", Some("uid")),
+    ("/properties/finalizers", None),
+    ("/properties/secrets", Some("name")),
+    ("/properties/status/properties/conditions", Some("type")),
+];
+
+/// The schema of a type, with everything it refers to written out.
+pub(crate) fn of<K: JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::openapi3();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<K>().to_value();
+    open_references(&mut schema);
+    if let Some(fields) = schema.as_object_mut() {
+        // The types require the metadata because it is no `Option` there; a client need not send it.
+        fields.remove("required");
+        fields.remove("components");
+        fields.remove("title");
+    }
+    for (pointer, key) in LISTS {
+        let Some(list) = schema.pointer_mut(pointer).and_then(Value::as_object_mut) else { continue };
+        if list.get("type").and_then(Value::as_str) != Some("array") {
+            continue;
+        }
+        match key {
+            Some(key) => {
+                list.insert("x-kubernetes-list-type".into(), "map".into());
+                list.insert("x-kubernetes-list-map-keys".into(), json!([key]));
+            }
+            None => {
+                list.insert("x-kubernetes-list-type".into(), "set".into());
+            }
+        }
+    }
+    compile(schema)
+}
+
+/// The schema of `metadata`.
+pub(crate) fn metadata() -> Schema {
+    of::<ObjectMeta>()
+}
+
+fn compile(schema: Value) -> Schema {
+    match Schema::compile(schema) {
+        Ok(schema) => schema,
+        // The types are fixed at build time and a test compiles each of them.
+        Err(error) => {
+            tracing::error!(%error, "a built-in schema does not compile");
+            Schema::open()
+        }
+    }
+}
+
+/// A type that contains itself (the schema of schemas) cannot be written out: where it returns, anything goes.
+fn open_references(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.contains_key("$ref") {
+                *schema = json!({"x-kubernetes-preserve-unknown-fields": true});
+                return;
+            }
+            fields.values_mut().for_each(open_references);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open_references),
+        _ => {}
+    }
+}

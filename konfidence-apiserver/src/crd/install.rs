@@ -1,0 +1,162 @@
+//! From a definition to what is served.
+
+use std::sync::Arc;
+
+use konfidence_sdk::store::engine::{Collection, ResourceType};
+use serde_json::{Value, json};
+
+use crate::registry::Served;
+use crate::resource::{CUSTOM, Column, Resource, Scale, View, ownership};
+use crate::schema::Schema;
+use crate::server::Api;
+
+/// Serves what a definition says, in place of what it said before. One that is not established serves nothing.
+pub(crate) fn install(api: &Api, crd: &Value) {
+    let established = crd.pointer("/status/conditions").and_then(Value::as_array).is_some_and(|conditions| {
+        conditions.iter().any(|one| {
+            one.get("type").and_then(Value::as_str) == Some("Established")
+                && one.get("status").and_then(Value::as_str) == Some("True")
+        })
+    });
+    if !established {
+        return;
+    }
+    let resources = resources(api, crd);
+    let (group, plural) = (text(crd, "/spec/group"), text(crd, "/spec/names/plural"));
+    api.registry.change(|served: &mut Served| {
+        served.remove(&group, &plural);
+        for resource in resources {
+            served.add(Arc::new(resource));
+        }
+    });
+}
+
+/// Serves it no longer.
+pub(crate) fn uninstall(api: &Api, crd: &Value) {
+    let (group, plural) = (text(crd, "/spec/group"), text(crd, "/spec/names/plural"));
+    api.registry.change(|served| served.remove(&group, &plural));
+}
+
+/// The objects of a definition, if it is served.
+pub(crate) fn installed(api: &Api, crd: &Value) -> Option<Collection> {
+    let (group, plural) = (text(crd, "/spec/group"), text(crd, "/spec/names/plural"));
+    let served = api.registry.served();
+    let found = served.resources().find(|resource| resource.group == group && resource.plural == plural);
+    found.and_then(|resource| resource.collection.clone())
+}
+
+fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn texts(object: &Value, pointer: &str) -> Vec<String> {
+    let list = object.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
+    let flag = |version: &Value, name: &str| version.get(name) == Some(&Value::Bool(true));
+    let storage = super::versions(crd).find(|version| flag(version, "storage"));
+    let namespaced = text(crd, "/spec/scope") == "Namespaced";
+    let has_status = |version: &Value| version.pointer("/subresources/status").is_some();
+    let collection = api.engine.collection(ResourceType {
+        group: text(crd, "/spec/group").into(),
+        version: storage.map(|version| text(version, "/name")).unwrap_or_default().into(),
+        kind: text(crd, "/spec/names/kind").into(),
+        plural: text(crd, "/spec/names/plural").into(),
+        namespaced,
+        status_subresource: storage.is_some_and(has_status),
+        counts_generations: true,
+    });
+    super::versions(crd)
+        .filter(|version| flag(version, "served"))
+        .filter_map(|version| {
+            let source =
+                version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+            let schema = match Schema::compile(source) {
+                Ok(schema) => Arc::new(schema),
+                // The definition was validated; a schema that does not compile all the same is not served rather than
+                // served without its rules.
+                Err(error) => {
+                    tracing::error!(crd = text(crd, "/metadata/name"), %error, "a schema does not compile");
+                    return None;
+                }
+            };
+            Some(Resource {
+                group: text(crd, "/spec/group"),
+                version: text(version, "/name"),
+                kind: text(crd, "/spec/names/kind"),
+                list_kind: text(crd, "/spec/names/listKind"),
+                plural: text(crd, "/spec/names/plural"),
+                singular: text(crd, "/spec/names/singular"),
+                short_names: texts(crd, "/spec/names/shortNames"),
+                categories: texts(crd, "/spec/names/categories"),
+                namespaced,
+                custom: true,
+                ownership: ownership(&schema.structure),
+                schema,
+                columns: columns(version),
+                status: has_status(version),
+                scale: version.pointer("/subresources/scale").map(|scale| Scale {
+                    spec: text(scale, "/specReplicasPath"),
+                    status: text(scale, "/statusReplicasPath"),
+                    selector: Some(text(scale, "/labelSelectorPath")).filter(|path| !path.is_empty()),
+                }),
+                selectable: version
+                    .get("selectableFields")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned())
+                    .collect(),
+                verbs: CUSTOM,
+                deprecation: flag(version, "deprecated").then(|| {
+                    let own = text(version, "/deprecationWarning");
+                    if own.is_empty() {
+                        format!(
+                            "{}/{} {} is deprecated",
+                            text(crd, "/spec/group"),
+                            text(version, "/name"),
+                            text(crd, "/spec/names/kind")
+                        )
+                    } else {
+                        own
+                    }
+                }),
+                collection: Some(collection.clone()),
+                view: View::Same,
+            })
+        })
+        .collect()
+}
+
+/// The definition's columns; without any, the age.
+fn columns(version: &Value) -> Vec<Column> {
+    let declared =
+        version.get("additionalPrinterColumns").and_then(Value::as_array).filter(|columns| !columns.is_empty());
+    match declared {
+        Some(columns) => columns
+            .iter()
+            .map(|column| Column {
+                name: text(column, "/name"),
+                kind: text(column, "/type"),
+                format: text(column, "/format"),
+                description: match text(column, "/description") {
+                    own if own.is_empty() => {
+                        format!("Custom resource definition column (in JSONPath format): {}", text(column, "/jsonPath"))
+                    }
+                    own => own,
+                },
+                priority: column.get("priority").and_then(Value::as_i64).unwrap_or_default(),
+                json_path: text(column, "/jsonPath"),
+            })
+            .collect(),
+        None => vec![Column {
+            name: "Age".into(),
+            kind: "date".into(),
+            description: crate::table::CREATION_TIMESTAMP.into(),
+            json_path: ".metadata.creationTimestamp".into(),
+            ..Column::default()
+        }],
+    }
+}

@@ -1,0 +1,228 @@
+//! Custom resource definitions: a kind of one's own, served from the moment that it is written.
+
+mod install;
+pub(crate) mod validate;
+
+pub(crate) use install::{install, installed, uninstall};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use konfidence_sdk::store::Precondition;
+use konfidence_sdk::store::engine::{Collection, EngineError, Scope};
+use serde_json::{Map, Value, json};
+
+use crate::resource::Resource;
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+
+/// Holds a definition until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Fills in the names and the conversion that a definition may leave out.
+pub(crate) fn complete(crd: &mut Value) {
+    let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
+        spec.remove("preserveUnknownFields");
+    }
+    if let Some(Value::Object(names)) = spec.get_mut("names") {
+        let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let empty = |names: &Map<String, Value>, name: &str| {
+            names.get(name).and_then(Value::as_str).unwrap_or_default().is_empty()
+        };
+        if !kind.is_empty() && empty(names, "singular") {
+            names.insert("singular".into(), kind.to_lowercase().into());
+        }
+        if !kind.is_empty() && empty(names, "listKind") {
+            names.insert("listKind".into(), format!("{kind}List").into());
+        }
+    }
+}
+
+/// The status of a new definition: its names are accepted and it is served, unless another one has the names.
+pub(crate) fn first_status(api: &Api, crd: &Value) -> Value {
+    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let condition = |kind: &str, status: bool, reason: &str, message: &str| {
+        json!({
+            "type": kind,
+            "status": if status { "True" } else { "False" },
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": now,
+        })
+    };
+    let stored: Vec<&str> = versions(crd)
+        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .filter_map(|version| version.get("name").and_then(Value::as_str))
+        .collect();
+    let names = crd.pointer("/spec/names").cloned().unwrap_or_default();
+    match name_conflict(api, crd) {
+        None => json!({
+            "conditions": [
+                condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+                condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
+            ],
+            "acceptedNames": names,
+            "storedVersions": stored,
+        }),
+        Some((reason, message)) => json!({
+            "conditions": [
+                condition("NamesAccepted", false, reason, &message),
+                condition("Established", false, "NotAccepted", "not all names are accepted"),
+            ],
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": stored,
+        }),
+    }
+}
+
+fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
+    crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Which name another definition of the group has already.
+fn name_conflict(api: &Api, crd: &Value) -> Option<(&'static str, String)> {
+    let text =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let own = text(crd, "/metadata/name");
+    let collection = collection(api)?;
+    let others = collection.list(None).items;
+    let others = others
+        .iter()
+        .map(|other| other.json())
+        .filter(|other| text(other, "/spec/group") == text(crd, "/spec/group") && text(other, "/metadata/name") != own);
+    let taken = |other: &Value, name: &str| {
+        let names = other.pointer("/spec/names").cloned().unwrap_or_default();
+        let short = names.get("shortNames").and_then(Value::as_array).cloned().unwrap_or_default();
+        ["plural", "singular"].iter().any(|field| names.get(*field).and_then(Value::as_str) == Some(name))
+            || short.iter().any(|one| one == name)
+    };
+    for other in others {
+        for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
+            let name = text(crd, &format!("/spec/names/{field}"));
+            if taken(other, &name) {
+                return Some((reason, format!("{name:?} is already in use")));
+            }
+        }
+        for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
+            let name = text(crd, &format!("/spec/names/{field}"));
+            if !name.is_empty() && text(other, &format!("/spec/names/{field}")) == name {
+                return Some((reason, format!("{name:?} is already in use")));
+            }
+        }
+    }
+    None
+}
+
+fn collection(api: &Api) -> Option<Collection> {
+    let served = api.registry.served();
+    served.get(crate::builtin::APIEXTENSIONS, "v1", "customresourcedefinitions")?.collection.clone()
+}
+
+/// Marks a definition, before it is deleted, as one whose objects have to go first.
+pub(crate) fn hold(api: &Api, resource: &Resource, name: &str) -> ApiResult<()> {
+    let collection = collection(api).ok_or_else(ApiError::no_such_path)?;
+    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let held = collection.update("", name, &Precondition::default(), Scope::Whole, |crd| {
+        let mut crd = crd.json().clone();
+        if crd.pointer("/metadata/deletionTimestamp").is_some() {
+            return Ok(crd);
+        }
+        if let Some(metadata) = crd.get_mut("metadata").and_then(Value::as_object_mut) {
+            let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
+            if let Some(finalizers) = finalizers.as_array_mut().filter(|all| !all.iter().any(|one| one == CLEANUP)) {
+                finalizers.push(CLEANUP.into());
+            }
+        }
+        if let Some(conditions) = crd.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+            conditions.retain(|condition| condition.get("type").and_then(Value::as_str) != Some("Terminating"));
+            conditions.push(json!({
+                "type": "Terminating",
+                "status": "True",
+                "reason": "InstanceDeletionPending",
+                "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                "lastTransitionTime": now,
+            }));
+        }
+        Ok::<_, EngineError>(crd)
+    });
+    held.map(|_| ()).map_err(|error| match error {
+        EngineError::NotFound => ApiError::not_found(resource, name),
+        other => ApiError::internal(other),
+    })
+}
+
+/// Deletes the objects of a definition that is being deleted; when none is left, lets the definition go.
+pub(crate) fn finish(api: &std::sync::Arc<Api>, name: &str) {
+    let Some(crds) = collection(api) else { return };
+    if sweep(api, &crds, name).is_none() {
+        return;
+    }
+    let (api, name) = (std::sync::Arc::clone(api), name.to_owned());
+    tokio::spawn(async move {
+        use futures::StreamExt;
+        let mut ended = api.ended.subscribe();
+        while let Some((objects, from)) = sweep(&api, &crds, &name) {
+            let Ok(mut changes) = objects.watch(None, from) else { continue };
+            tokio::select! {
+                _ = changes.next() => {}
+                _ = ended.wait_for(|ended| *ended) => return,
+            }
+        }
+    });
+}
+
+/// The objects that are left and wait for their finalizers; `None`: none are, and the definition is gone.
+fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> {
+    let crd = crds.get("", name)?;
+    if let Some(objects) = installed(api, crd.json()) {
+        for object in objects.list(None).items {
+            let _ = objects.delete(object.namespace(), object.name(), &Precondition::default(), None);
+        }
+        let listing = objects.list(None);
+        if !listing.items.is_empty() {
+            return Some((objects, listing.revision));
+        }
+    }
+    uninstall(api, crd.json());
+    let _ = crds.update("", name, &Precondition::default(), Scope::Whole, |crd| {
+        let mut crd = crd.json().clone();
+        if let Some(Value::Array(finalizers)) = crd.pointer_mut("/metadata/finalizers") {
+            finalizers.retain(|finalizer| finalizer != CLEANUP);
+        }
+        Ok::<_, EngineError>(crd)
+    });
+    None
+}
+
+/// Serves the definitions that the engine holds already.
+pub(crate) fn resume(api: &Api) {
+    for crd in collection(api).into_iter().flat_map(|crds| crds.list(None).items) {
+        install(api, crd.json());
+    }
+}
+
+/// Makes or replaces a definition, as its first user would.
+///
+/// # Errors
+/// 422 with every field that is wrong with it.
+pub(crate) fn put(api: &Api, definition: CustomResourceDefinition) -> ApiResult<()> {
+    let mut crd = serde_json::to_value(definition).map_err(ApiError::internal)?;
+    complete(&mut crd);
+    let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let errors = validate::check(&crd, None);
+    if !errors.is_empty() {
+        return Err(ApiError::invalid(crate::builtin::APIEXTENSIONS, "CustomResourceDefinition", &name, &errors));
+    }
+    let crds = collection(api).ok_or_else(ApiError::no_such_path)?;
+    crd["status"] = first_status(api, &crd);
+    let written = match crds.get("", &name) {
+        None => crds.create(crd, Scope::Whole),
+        Some(_) => crds.update("", &name, &Precondition::default(), Scope::Whole, |present| {
+            let mut next = present.json().clone();
+            next["spec"] = crd["spec"].clone();
+            Ok::<_, EngineError>(next)
+        }),
+    };
+    install(api, written.map_err(ApiError::internal)?.object.json());
+    Ok(())
+}

@@ -1,0 +1,374 @@
+//! Which definitions are refused, and with which words.
+
+use kube::core::cel::{CompilationError, CompiledSchema, compile_schema};
+use serde_json::Value;
+
+use crate::field::{FieldError, FieldErrors};
+use crate::schema::{Schema, Structural};
+use crate::table::is_valid_path;
+use crate::verbs::validate::names;
+
+/// Everything that is wrong with a definition; `old` is its present state on an update.
+pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
+    let mut errors = Vec::new();
+    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (name, group, plural) = (text("/metadata/name"), text("/spec/group"), text("/spec/names/plural"));
+    if name != format!("{plural}.{group}") {
+        errors.push(FieldError::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
+    }
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    } else {
+        errors.extend(names::subdomain(group).into_iter().map(|why| FieldError::invalid("spec.group", group, why)));
+        if !group.contains('.') {
+            errors.push(FieldError::invalid("spec.group", group, "should be a domain with at least one dot"));
+        }
+        let protected = group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io");
+        let approval = crd
+            .pointer("/metadata/annotations")
+            .and_then(|annotations| annotations.get("api-approved.kubernetes.io"))
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if protected && !approval.starts_with("https://") && !approval.starts_with("unapproved") {
+            errors.push(FieldError::required(
+                "metadata.annotations[api-approved.kubernetes.io]",
+                "protected groups must have approval annotation \"api-approved.kubernetes.io\", see \
+                 https://github.com/kubernetes/enhancements/pull/1111",
+            ));
+        }
+    }
+    match text("/spec/scope") {
+        "" => errors.push(FieldError::required("spec.scope", "")),
+        "Cluster" | "Namespaced" => {}
+        other => {
+            errors.push(FieldError::not_supported(
+                "spec.scope",
+                other,
+                &["Cluster".to_owned(), "Namespaced".to_owned()],
+            ));
+        }
+    }
+    check_names(crd, &mut errors);
+    check_versions(crd, &mut errors);
+    if text("/spec/conversion/strategy") == "Webhook" {
+        errors.push(FieldError::not_supported("spec.conversion.strategy", "Webhook", &["None".to_owned()]));
+    }
+    if let Some(old) = old {
+        check_change(crd, old, &mut errors);
+    }
+    errors
+}
+
+fn check_names(crd: &Value, errors: &mut FieldErrors) {
+    let text = |name: &str| crd.pointer(&format!("/spec/names/{name}")).and_then(Value::as_str).unwrap_or_default();
+    for name in ["plural", "singular", "kind", "listKind"] {
+        let field = format!("spec.names.{name}");
+        let value = text(name);
+        if value.is_empty() {
+            errors.push(FieldError::required(field, ""));
+            continue;
+        }
+        let lower = value.to_lowercase();
+        let checked = if matches!(name, "plural" | "singular") { value } else { &lower };
+        let refused = names::dns1035_label(checked);
+        errors.extend(refused.into_iter().map(|why| FieldError::invalid(&field, value, why)));
+    }
+    if !text("kind").is_empty() && text("kind") == text("listKind") {
+        errors.push(FieldError::invalid(
+            "spec.names.listKind",
+            text("listKind"),
+            "kind and listKind may not be the same",
+        ));
+    }
+    for list in ["shortNames", "categories"] {
+        let values = crd.pointer(&format!("/spec/names/{list}")).and_then(Value::as_array).into_iter().flatten();
+        for (index, value) in values.enumerate() {
+            let value = value.as_str().unwrap_or_default();
+            let field = format!("spec.names.{list}[{index}]");
+            errors.extend(names::dns1035_label(value).into_iter().map(|why| FieldError::invalid(&field, value, why)));
+        }
+    }
+}
+
+fn check_versions(crd: &Value, errors: &mut FieldErrors) {
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if versions.is_empty() {
+        errors.push(FieldError::required("spec.versions", "must have exactly one version marked as storage version"));
+        return;
+    }
+    let storage = versions.iter().filter(|version| version.get("storage") == Some(&Value::Bool(true))).count();
+    if storage != 1 {
+        errors.push(FieldError::invalid(
+            "spec.versions",
+            Value::from("array"),
+            "must have exactly one version marked as storage version",
+        ));
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for (index, version) in versions.iter().enumerate() {
+        let at = format!("spec.versions[{index}]");
+        let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
+        if name.is_empty() {
+            errors.push(FieldError::required(format!("{at}.name"), ""));
+        } else {
+            let field = format!("{at}.name");
+            errors.extend(names::dns1035_label(name).into_iter().map(|why| FieldError::invalid(&field, name, why)));
+        }
+        if seen.contains(&name) {
+            errors.push(FieldError::invalid("spec.versions", name, "must contain unique version names"));
+        }
+        seen.push(name);
+        check_version(version, &at, errors);
+    }
+}
+
+fn check_version(version: &Value, at: &str, errors: &mut FieldErrors) {
+    let schema_at = format!("{at}.schema.openAPIV3Schema");
+    match version.pointer("/schema/openAPIV3Schema") {
+        None | Some(Value::Null) => errors.push(FieldError::required(schema_at, "schemas are required")),
+        Some(schema) => {
+            let before = errors.len();
+            if schema.get("type").and_then(Value::as_str) != Some("object") {
+                errors.push(match schema.get("type").and_then(Value::as_str).unwrap_or_default() {
+                    "" => FieldError::required(format!("{schema_at}.type"), "must not be empty at the root"),
+                    other => FieldError::invalid(format!("{schema_at}.type"), other, "must be object at the root"),
+                });
+            }
+            check_structure(schema, &schema_at, true, errors);
+            check_rules(schema, &compile_schema(schema), &schema_at, errors);
+            if errors.len() == before {
+                match Schema::compile(schema.clone()) {
+                    Ok(compiled) => check_defaults(schema, &compiled.structure, &schema_at, errors),
+                    Err(why) => errors.push(FieldError::invalid(schema_at, Value::from("object"), why)),
+                }
+            }
+        }
+    }
+    let list = |name: &str| version.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for (index, column) in list("additionalPrinterColumns").iter().enumerate() {
+        let field = format!("{at}.additionalPrinterColumns[{index}]");
+        let text = |name: &str| column.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("name").is_empty() {
+            errors.push(FieldError::required(format!("{field}.name"), ""));
+        }
+        let kinds = ["boolean", "date", "integer", "number", "string"].map(str::to_owned);
+        if text("type").is_empty() {
+            errors.push(FieldError::required(
+                format!("{field}.type"),
+                "must be one of boolean,date,integer,number,string",
+            ));
+        } else if !kinds.contains(&text("type").to_owned()) {
+            errors.push(FieldError::invalid(
+                format!("{field}.type"),
+                text("type"),
+                "must be one of boolean,date,integer,number,string",
+            ));
+        }
+        if text("jsonPath").is_empty() {
+            errors.push(FieldError::required(format!("{field}.jsonPath"), ""));
+        } else if !is_valid_path(text("jsonPath")) {
+            errors.push(FieldError::invalid(
+                format!("{field}.jsonPath"),
+                text("jsonPath"),
+                "must be a simple json path starting with '.'",
+            ));
+        }
+    }
+    let selectable = list("selectableFields");
+    if selectable.len() > 8 {
+        errors.push(FieldError::too_many(format!("{at}.selectableFields"), selectable.len(), 8));
+    }
+    let schema = version.pointer("/schema/openAPIV3Schema").map(Structural::parse).unwrap_or_default();
+    for (index, field) in selectable.iter().enumerate() {
+        let path = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
+        let found = path
+            .split('.')
+            .filter(|name| !name.is_empty())
+            .try_fold(&schema, |schema, name| schema.properties.get(name));
+        let scalar = found
+            .and_then(|found| found.kind.as_deref())
+            .is_some_and(|kind| matches!(kind, "string" | "boolean" | "integer"));
+        if !path.starts_with('.') || !scalar {
+            errors.push(FieldError::invalid(
+                format!("{at}.selectableFields[{index}].jsonPath"),
+                path,
+                "is an invalid path: must point to a field of type string, boolean or integer of the schema",
+            ));
+        }
+    }
+}
+
+/// A structural schema names the type of every place, and says of keyed lists what their keys are.
+fn check_structure(schema: &Value, at: &str, root: bool, errors: &mut FieldErrors) {
+    let flag = |name: &str| schema.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
+    let open = flag("x-kubernetes-int-or-string") || flag("x-kubernetes-preserve-unknown-fields");
+    if !root && text("type").is_empty() && !open {
+        errors.push(FieldError::required(format!("{at}.type"), "must not be empty for specified object fields"));
+    }
+    if flag("uniqueItems") {
+        errors.push(FieldError::forbidden(
+            format!("{at}.uniqueItems"),
+            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+        ));
+    }
+    if schema.get("properties").is_some()
+        && schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
+    {
+        errors.push(FieldError::forbidden(
+            format!("{at}.additionalProperties"),
+            "additionalProperties and properties are mutual exclusive",
+        ));
+    }
+    let keys =
+        schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    match text("x-kubernetes-list-type") {
+        "" | "atomic" | "set" => {}
+        "map" if keys.is_empty() => errors.push(FieldError::required(
+            format!("{at}.x-kubernetes-list-map-keys"),
+            "must not be empty if x-kubernetes-list-type is map",
+        )),
+        "map" => {
+            let item = schema.get("items").map(Structural::parse).unwrap_or_default();
+            let required: Vec<&Value> =
+                schema.pointer("/items/required").and_then(Value::as_array).into_iter().flatten().collect();
+            for (index, key) in keys.iter().enumerate() {
+                let name = key.as_str().unwrap_or_default();
+                let field = format!("{at}.x-kubernetes-list-map-keys[{index}]");
+                match item.properties.get(name) {
+                    None => {
+                        errors.push(FieldError::invalid(field, name, "entries must all be names of item properties"))
+                    }
+                    Some(property) if property.default.is_none() && !required.contains(&key) => {
+                        errors.push(FieldError::required(
+                            format!("{at}.items.properties[{name}].default"),
+                            "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        other => errors.push(FieldError::not_supported(
+            format!("{at}.x-kubernetes-list-type"),
+            other,
+            &["atomic".to_owned(), "map".to_owned(), "set".to_owned()],
+        )),
+    }
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        // What the API itself describes may be mentioned, and says nothing.
+        if root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            continue;
+        }
+        check_structure(property, &format!("{at}.properties[{name}]"), false, errors);
+    }
+    match schema.get("items") {
+        Some(items @ Value::Object(_)) => check_structure(items, &format!("{at}.items"), false, errors),
+        Some(_) => {
+            errors.push(FieldError::forbidden(format!("{at}.items"), "items must be a schema object and not an array"))
+        }
+        None if text("type") == "array" => {
+            errors.push(FieldError::required(format!("{at}.items"), "must be specified"));
+        }
+        None => {}
+    }
+    if let Some(more @ Value::Object(_)) = schema.get("additionalProperties") {
+        check_structure(more, &format!("{at}.additionalProperties"), false, errors);
+    }
+}
+
+/// Every rule has to compile: one that does not would refuse every object later, when nobody knows why.
+fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut FieldErrors) {
+    for (index, rule) in compiled.validations.iter().enumerate() {
+        let Err(error) = rule else { continue };
+        let field = format!("{at}.x-kubernetes-validations[{index}].rule");
+        let text = |name: &str| {
+            let pointer = format!("/x-kubernetes-validations/{index}/{name}");
+            schema.pointer(&pointer).and_then(Value::as_str).unwrap_or_default()
+        };
+        errors.push(match error {
+            CompilationError::Parse { source, .. } => {
+                FieldError::invalid(field, text("rule"), format!("compilation failed: {source}"))
+            }
+            CompilationError::MessageExpressionParse { source, .. } => FieldError::invalid(
+                format!("{at}.x-kubernetes-validations[{index}].messageExpression"),
+                text("messageExpression"),
+                format!("messageExpression compilation failed: {source}"),
+            ),
+            other => FieldError::invalid(field, text("rule"), format!("compilation failed: {other:?}")),
+        });
+    }
+    for (name, below) in &compiled.properties {
+        if let Some(property) = schema.pointer("/properties").and_then(|all| all.get(name)) {
+            check_rules(property, below, &format!("{at}.properties[{name}]"), errors);
+        }
+    }
+    if let (Some(items), Some(below)) = (schema.get("items"), &compiled.items) {
+        check_rules(items, below, &format!("{at}.items"), errors);
+    }
+    if let (Some(more), Some(below)) = (schema.get("additionalProperties"), &compiled.additional_properties) {
+        check_rules(more, below, &format!("{at}.additionalProperties"), errors);
+    }
+}
+
+/// A default has to be what its own schema allows.
+fn check_defaults(schema: &Value, structure: &Structural, at: &str, errors: &mut FieldErrors) {
+    if let Some(default) = &structure.default
+        && let Ok(compiled) = Schema::compile(schema.clone())
+    {
+        let mut value = default.clone();
+        let unknown = compiled.prune_part(&mut value);
+        for path in unknown {
+            errors.push(FieldError::invalid(
+                format!("{at}.default"),
+                default.clone(),
+                format!("must not have unknown field {path}"),
+            ));
+        }
+        compiled.default(&mut value);
+        for error in compiled.check(&value, None) {
+            let field = if error.field == "<nil>" || error.field.is_empty() {
+                String::new()
+            } else {
+                format!(".{}", error.field)
+            };
+            errors.push(FieldError { field: format!("{at}.default{field}"), ..error });
+        }
+    }
+    for (name, below) in &structure.properties {
+        if let Some(property) = schema.pointer("/properties").and_then(|all| all.get(name)) {
+            check_defaults(property, below, &format!("{at}.properties[{name}]"), errors);
+        }
+    }
+    if let (Some(items), Some(below)) = (schema.get("items"), &structure.items) {
+        check_defaults(items, below, &format!("{at}.items"), errors);
+    }
+    if let (Some(more), Some(below)) = (schema.get("additionalProperties"), &structure.additional) {
+        check_defaults(more, below, &format!("{at}.additionalProperties"), errors);
+    }
+}
+
+/// What a definition may not change while it is served.
+fn check_change(crd: &Value, old: &Value, errors: &mut FieldErrors) {
+    for (pointer, field) in [
+        ("/spec/group", "spec.group"),
+        ("/spec/scope", "spec.scope"),
+        ("/spec/names/kind", "spec.names.kind"),
+        ("/spec/names/plural", "spec.names.plural"),
+    ] {
+        if crd.pointer(pointer) != old.pointer(pointer) {
+            errors.push(FieldError::invalid(
+                field,
+                crd.pointer(pointer).cloned().unwrap_or_default(),
+                "field is immutable",
+            ));
+        }
+    }
+    let stored = crd.pointer("/status/storedVersions").and_then(Value::as_array).into_iter().flatten();
+    for (index, version) in stored.enumerate() {
+        if !super::versions(crd).any(|one| one.get("name") == Some(version)) {
+            let field = format!("status.storedVersions[{index}]");
+            errors.push(FieldError::invalid(field, version.clone(), "must appear in spec.versions"));
+        }
+    }
+}

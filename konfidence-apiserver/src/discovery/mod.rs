@@ -1,0 +1,216 @@
+//! What is served, told in the three ways that clients ask: one version at a time, the list of groups, and everything
+//! at once (aggregated).
+
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use crate::http::respond::Reply;
+use crate::registry::{Group, Served};
+use crate::resource::Resource;
+
+/// `/version`. The minor version is that of the API types, so that clients judge their own age by it.
+pub(crate) fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": concat!("v1.36.0+konfidence-", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+/// `/`: the paths there are.
+pub(crate) fn paths(served: &Served) -> Value {
+    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for (name, group) in named(served) {
+        paths.push(format!("/apis/{name}"));
+        paths.extend(group.versions.iter().map(|version| format!("/apis/{name}/{}", version.name)));
+    }
+    paths.extend(["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    json!({"paths": paths})
+}
+
+/// `/api`.
+pub(crate) fn core_versions(headers: &HeaderMap) -> Value {
+    let host = headers.get(http::header::HOST).and_then(|value| value.to_str().ok()).unwrap_or("127.0.0.1");
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": host}],
+    })
+}
+
+/// `/apis`.
+pub(crate) fn groups(served: &Served) -> Value {
+    let groups: Vec<Value> = named(served).map(|(name, group)| described(name, group)).collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/GROUP`.
+pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
+    let mut group = described(name, served.group(name).filter(|_| !name.is_empty())?);
+    group["kind"] = "APIGroup".into();
+    group["apiVersion"] = "v1".into();
+    Some(group)
+}
+
+fn named(served: &Served) -> impl Iterator<Item = (&str, &Group)> {
+    served.groups().filter(|(name, _)| !name.is_empty())
+}
+
+fn described(name: &str, group: &Group) -> Value {
+    let versions: Vec<Value> = group
+        .versions
+        .iter()
+        .map(|version| json!({"groupVersion": format!("{name}/{}", version.name), "version": version.name}))
+        .collect();
+    json!({"name": name, "versions": versions, "preferredVersion": versions.first()})
+}
+
+/// `/api/v1` and `/apis/GROUP/VERSION`.
+pub(crate) fn resources(served: &Served, group: &str, version: &str) -> Option<Value> {
+    let found = served.version(group, version)?;
+    let mut resources = Vec::new();
+    for resource in found.resources.values() {
+        let mut entry = Map::new();
+        entry.insert("name".into(), resource.plural.clone().into());
+        entry.insert("singularName".into(), resource.singular.clone().into());
+        entry.insert("namespaced".into(), resource.namespaced.into());
+        entry.insert("kind".into(), resource.kind.clone().into());
+        entry.insert("verbs".into(), json!(resource.verbs));
+        if !resource.short_names.is_empty() {
+            entry.insert("shortNames".into(), json!(resource.short_names));
+        }
+        if !resource.categories.is_empty() {
+            entry.insert("categories".into(), json!(resource.categories));
+        }
+        if resource.collection.is_some() {
+            entry.insert("storageVersionHash".into(), storage_hash(resource).into());
+        }
+        resources.push(Value::Object(entry));
+        for part in subresources(resource) {
+            let mut entry = json!({
+                "name": format!("{}/{}", resource.plural, part.name),
+                "singularName": "",
+                "namespaced": resource.namespaced,
+                "kind": part.kind,
+                "verbs": part.verbs,
+            });
+            if part.name == "scale" {
+                entry["group"] = "autoscaling".into();
+                entry["version"] = "v1".into();
+            }
+            resources.push(entry);
+        }
+    }
+    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    Some(json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}))
+}
+
+/// `/api` and `/apis` for clients that want everything in one answer.
+pub(crate) fn aggregated(served: &Served, core: bool) -> Reply {
+    let items: Vec<Value> = served
+        .groups()
+        .filter(|(name, _)| name.is_empty() == core)
+        .map(|(name, group)| {
+            let versions: Vec<Value> = group
+                .versions
+                .iter()
+                .map(|version| {
+                    let resources: Vec<Value> = version.resources.values().map(|one| discovered(one)).collect();
+                    json!({"version": version.name, "resources": resources, "freshness": "Current"})
+                })
+                .collect();
+            let metadata = if name.is_empty() {
+                json!({"creationTimestamp": null})
+            } else {
+                json!({"name": name, "creationTimestamp": null})
+            };
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    let list = json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": items,
+    });
+    Reply::object(list).content_type("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+}
+
+fn discovered(resource: &Resource) -> Value {
+    let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    let mut entry = json!({
+        "resource": resource.plural,
+        "responseKind": kind(&resource.group, &resource.version, &resource.kind),
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular,
+        "verbs": resource.verbs,
+    });
+    if !resource.short_names.is_empty() {
+        entry["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        entry["categories"] = json!(resource.categories);
+    }
+    let parts: Vec<Value> = subresources(resource)
+        .into_iter()
+        .map(|part| {
+            let response = if part.name == "scale" {
+                kind("autoscaling", "v1", "Scale")
+            } else {
+                kind(&resource.group, &resource.version, part.kind)
+            };
+            json!({"subresource": part.name, "responseKind": response, "verbs": part.verbs})
+        })
+        .collect();
+    if !parts.is_empty() {
+        entry["subresources"] = Value::Array(parts);
+    }
+    entry
+}
+
+struct Part<'a> {
+    name: &'static str,
+    kind: &'a str,
+    verbs: &'static [&'static str],
+}
+
+fn subresources(resource: &Resource) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    if resource.group.is_empty() && resource.plural == "namespaces" {
+        parts.push(Part { name: "finalize", kind: &resource.kind, verbs: &["update"] });
+    }
+    if resource.scale.is_some() {
+        parts.push(Part { name: "scale", kind: "Scale", verbs: &["get", "patch", "update"] });
+    }
+    if resource.status {
+        parts.push(Part { name: "status", kind: &resource.kind, verbs: &["get", "patch", "update"] });
+    }
+    parts
+}
+
+/// Tells clients whether two servers store a resource in the same form. Anything stable does.
+fn storage_hash(resource: &Resource) -> String {
+    let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoded: String = (0..11)
+        .map(|at| {
+            let index = usize::try_from((hash >> (at * 6).min(58)) & 63).unwrap_or_default();
+            letters.get(index).copied().map_or('A', char::from)
+        })
+        .collect();
+    encoded.push('=');
+    encoded
+}

@@ -1,0 +1,135 @@
+//! Content negotiation: which form of the answer a client takes.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+
+use crate::status::{ApiError, ApiResult};
+
+/// How the answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// JSON.
+    #[default]
+    Json,
+    /// JSON with line breaks, for people.
+    Pretty,
+    /// YAML.
+    Yaml,
+}
+
+/// What the answer is made into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The objects themselves.
+    #[default]
+    Whole,
+    /// A `meta.k8s.io/v1` Table.
+    Table,
+    /// `PartialObjectMetadata`, one or a list of them.
+    Metadata,
+}
+
+/// What a client takes, decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accept {
+    /// How it is written.
+    pub encoding: Encoding,
+    /// What it is made into.
+    pub form: Form,
+    /// For the roots of discovery: everything in one answer, in this version of `apidiscovery.k8s.io`.
+    pub aggregated: Option<&'static str>,
+}
+
+const MEDIA_TYPES: &[&str] = &["application/json", "application/yaml"];
+
+impl Accept {
+    /// The first media range that can be served, in the client's order of preference.
+    ///
+    /// # Errors
+    /// 406 when there is none.
+    pub(crate) fn of(headers: &HeaderMap) -> ApiResult<Self> {
+        let values: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+        if values.iter().all(|value| value.trim().is_empty()) {
+            return Ok(Self::default());
+        }
+        let mut ranges: Vec<(u16, &str)> =
+            values.iter().flat_map(|value| value.split(',')).map(|range| (quality(range), range.trim())).collect();
+        // Stable: among equals the client's order counts.
+        ranges.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
+        ranges
+            .into_iter()
+            .filter(|(quality, _)| *quality > 0)
+            .find_map(|(_, range)| Self::serve(range))
+            .ok_or_else(|| ApiError::not_acceptable(MEDIA_TYPES))
+    }
+
+    fn serve(range: &str) -> Option<Self> {
+        let mut parts = range.split(';').map(str::trim);
+        let encoding = match parts.next()? {
+            "application/json" | "*/*" | "application/*" => Encoding::Json,
+            "application/yaml" => Encoding::Yaml,
+            _ => return None,
+        };
+        let mut accept = Self { encoding, ..Self::default() };
+        let (mut kind, mut group, mut version) = ("", "", "");
+        for part in parts {
+            match part.split_once('=') {
+                Some(("as", value)) => kind = value,
+                Some(("g", value)) => group = value,
+                Some(("v", value)) => version = value,
+                Some(("pretty", value)) if value != "0" && encoding == Encoding::Json => {
+                    accept.encoding = Encoding::Pretty;
+                }
+                _ => {}
+            }
+        }
+        match (kind, group, version) {
+            ("", _, _) => {}
+            ("Table", "meta.k8s.io", "v1") => accept.form = Form::Table,
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => {
+                accept.form = Form::Metadata
+            }
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => accept.aggregated = Some("v2"),
+            _ => return None,
+        }
+        Some(accept)
+    }
+}
+
+/// `q` in thousandths.
+fn quality(range: &str) -> u16 {
+    let stated = range.split(';').skip(1).find_map(|part| part.trim().strip_prefix("q="));
+    let parsed = stated.and_then(|text| text.trim().parse::<f32>().ok()).unwrap_or(1.0).clamp(0.0, 1.0);
+    // Between 0 and 1000, so the cast loses only the fraction.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let thousandths = (parsed * 1000.0) as u16;
+    thousandths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(value: &str) -> ApiResult<Accept> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, value.parse().expect("a header"));
+        Accept::of(&headers)
+    }
+
+    #[test]
+    fn protobuf_falls_back_to_json_and_alone_is_refused() {
+        let both = accept("application/vnd.kubernetes.protobuf,application/json").expect("json");
+        assert_eq!(both.encoding, Encoding::Json);
+        assert_eq!(accept("application/vnd.kubernetes.protobuf").expect_err("refused").code, 406);
+        assert_eq!(accept("*/*").expect("json").encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn kubectls_tables_are_understood_and_unknown_forms_skipped() {
+        let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+        assert_eq!(accept(kubectl).expect("a table").form, Form::Table);
+        let old = "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+        assert_eq!(accept(old).expect("whole").form, Form::Whole);
+        assert_eq!(accept("application/json;q=0.1,application/yaml").expect("yaml").encoding, Encoding::Yaml);
+    }
+}

@@ -1,0 +1,214 @@
+//! Bodies of requests: bounded, decoded, with every unknown trick refused in one sentence.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use axum::body::Body;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::field::child;
+use crate::status::{ApiError, ApiResult};
+
+/// Bodies beyond this many bytes are refused with 413.
+pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
+
+/// Values nested deeper than this are refused with 400: every walk over an object is as deep as the object.
+const DEPTH: usize = 128;
+
+/// Reads a whole body.
+///
+/// # Errors
+/// 413 when it is too long, 400 when it breaks off.
+pub(crate) async fn read(body: Body) -> ApiResult<Vec<u8>> {
+    match Limited::new(body, LIMIT).collect().await {
+        Ok(collected) => Ok(collected.to_bytes().to_vec()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::too_large(LIMIT)),
+        Err(error) => Err(ApiError::bad_request(format!("the body cannot be read: {error}"))),
+    }
+}
+
+/// The media type of a body without its parameters; empty: none is named.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// A decoded body, and the fields that it names twice.
+pub(crate) struct Decoded {
+    /// The object.
+    pub value: Value,
+    /// Paths of duplicate fields; the last one counts.
+    pub duplicates: Vec<String>,
+}
+
+/// An object in the encoding that the headers name.
+///
+/// # Errors
+/// 415 for an encoding that is not served, 400 for a body that does not parse.
+pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> ApiResult<Decoded> {
+    match media_type(headers).as_str() {
+        "application/json" | "" | "*/*" => json(body),
+        "application/yaml" => yaml(body),
+        _ => Err(ApiError::unsupported_media_type(&["application/json", "application/yaml"])),
+    }
+}
+
+/// A JSON body.
+///
+/// # Errors
+/// 400 when it does not parse.
+pub(crate) fn json(body: &[u8]) -> ApiResult<Decoded> {
+    let duplicates = RefCell::new(Vec::new());
+    let seed = Strict { path: String::new(), depth: 0, duplicates: &duplicates };
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value =
+        seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
+            ApiError::bad_request(format!("the object provided is unrecognized: cannot parse JSON: {error}"))
+        })?;
+    Ok(Decoded { value, duplicates: duplicates.into_inner() })
+}
+
+/// A YAML body of one document.
+///
+/// # Errors
+/// 400 when it does not parse.
+pub(crate) fn yaml(body: &[u8]) -> ApiResult<Decoded> {
+    let refused = |error: &dyn fmt::Display| {
+        ApiError::bad_request(format!("error decoding YAML: {}", error.to_string().lines().next().unwrap_or_default()))
+    };
+    let text = std::str::from_utf8(body).map_err(|error| refused(&error))?;
+    // Clients that speak YAML may send JSON, which is YAML; the JSON parser is the faster and stricter one.
+    if text.trim_start().starts_with('{')
+        && let Ok(decoded) = json(body)
+    {
+        return Ok(decoded);
+    }
+    let duplicates = RefCell::new(Vec::new());
+    let value = serde_saphyr::with_deserializer_from_str(text, |deserializer| {
+        Strict { path: String::new(), depth: 0, duplicates: &duplicates }.deserialize(deserializer)
+    })
+    .map_err(|error| refused(&error))?;
+    Ok(Decoded { value, duplicates: duplicates.into_inner() })
+}
+
+/// Builds a [`Value`], notes duplicate fields, and stops at a depth at which no honest object is.
+struct Strict<'a> {
+    path: String,
+    depth: usize,
+    duplicates: &'a RefCell<Vec<String>>,
+}
+
+impl Strict<'_> {
+    fn below<E: serde::de::Error>(&self, path: String) -> Result<Self, E> {
+        if self.depth >= DEPTH {
+            return Err(E::custom("exceeded max depth"));
+        }
+        Ok(Self { path, depth: self.depth + 1, duplicates: self.duplicates })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(self.below(format!("{}[{}]", self.path, all.len()))?)? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            let path = child(&self.path, &name);
+            let value = entries.next_value_seed(self.below(path.clone())?)?;
+            if fields.insert(name, value).is_some() {
+                self.duplicates.borrow_mut().push(path);
+            }
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicate_fields_are_found_where_they_are() {
+        let decoded = json(br#"{"spec": {"a": 1, "a": 2}, "list": [{"b": 1, "b": 1}]}"#).expect("parses");
+        assert_eq!(decoded.duplicates, ["spec.a", "list[0].b"]);
+        assert_eq!(decoded.value["spec"]["a"], 2);
+    }
+
+    #[test]
+    fn bodies_nested_ten_thousand_deep_are_refused_and_break_nothing() {
+        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+            let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
+            assert_eq!(json(deep.as_bytes()).map(|_| ()).expect_err("refused").code, 400);
+            assert_eq!(yaml(deep.as_bytes()).map(|_| ()).expect_err("refused").code, 400);
+        }
+        let deep: String = (0..10_000).map(|depth| format!("{}a:\n", " ".repeat(depth.min(2_000)))).collect();
+        let _ = yaml(deep.as_bytes()).map(|_| ());
+    }
+
+    #[test]
+    fn yaml_and_json_say_the_same() {
+        let yaml = yaml(b"a: 1\nb: [x, true, null]\nc: '1'\n").expect("parses");
+        let json = json(br#"{"a": 1, "b": ["x", true, null], "c": "1"}"#).expect("parses");
+        assert_eq!(yaml.value, json.value);
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests in, answers out: one handler for every path, because which paths there are changes while it runs.
+
+pub(crate) mod accept;
+pub(crate) mod body;
+pub(crate) mod params;
+pub(crate) mod path;
+pub(crate) mod respond;
+pub(crate) mod user;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use futures::FutureExt;
+use http::{HeaderMap, Method, Response};
+
+use self::accept::Accept;
+use self::params::Params;
+use self::path::Target;
+use self::respond::Reply;
+use self::user::User;
+use crate::registry::Served;
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+use crate::{discovery, openapi, verbs};
+
+/// One request for a resource, parsed.
+pub(crate) struct Call {
+    /// What the path names.
+    pub target: Target,
+    /// What the query says.
+    pub params: Params,
+    /// What the client takes.
+    pub accept: Accept,
+    /// Who asks.
+    pub user: User,
+    /// The headers, for the body's encoding and the client's name.
+    pub headers: HeaderMap,
+    /// The body; empty for reads.
+    pub body: Vec<u8>,
+}
+
+impl Call {
+    /// Who writes, for field ownership: what the client says of itself, or the product in its user agent.
+    pub(crate) fn manager(&self) -> String {
+        if !self.params.field_manager.is_empty() {
+            return self.params.field_manager.clone();
+        }
+        let agent =
+            self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let product = agent.split('/').next().unwrap_or_default();
+        let printable: String = product.chars().filter(|letter| !letter.is_control()).take(128).collect();
+        if printable.is_empty() { "unknown".to_owned() } else { printable }
+    }
+}
+
+/// The whole API as a router.
+pub(crate) fn router(api: Arc<Api>) -> Router {
+    Router::new().fallback(handle).with_state(api)
+}
+
+async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body> {
+    let accept = Accept::of(request.headers());
+    let encoding = accept.as_ref().map(|accept| accept.encoding).unwrap_or_default();
+    // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
+    let answered = AssertUnwindSafe(answer(&api, request, accept)).catch_unwind().await;
+    match answered {
+        Ok(Ok(reply)) => reply.into_response(encoding),
+        Ok(Err(error)) => Reply::error(&error).into_response(encoding),
+        Err(_) => {
+            tracing::error!("a request handler panicked");
+            let error = ApiError::internal("the server panicked while it handled the request; this is a bug");
+            Reply::error(&error).into_response(encoding)
+        }
+    }
+}
+
+async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> ApiResult<Reply> {
+    let served = api.registry.served();
+    let parts = path::parts(request.uri().path()).ok_or_else(ApiError::no_such_path)?;
+    if let Some(reply) = root(api, &served, &parts, &request, &accept) {
+        return reply;
+    }
+    let accept = accept?;
+    let target = path::target(&served, &parts).ok_or_else(ApiError::no_such_path)?;
+    let (head, body) = request.into_parts();
+    let params = Params::of(&head.uri)?;
+    let user = User::of(&head.headers);
+    let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
+    let call = Call { target, params, accept, user, headers: head.headers, body };
+    verbs::run(api, &head.method, &call)
+}
+
+/// Everything that is no resource: discovery, OpenAPI, health, version.
+fn root(
+    api: &Api,
+    served: &Served,
+    parts: &[String],
+    request: &Request,
+    accept: &ApiResult<Accept>,
+) -> Option<ApiResult<Reply>> {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let aggregated = accept.as_ref().is_ok_and(|accept| accept.aggregated.is_some());
+    let reply = match parts.as_slice() {
+        ["healthz" | "livez" | "readyz", ..] => Reply::text("ok"),
+        ["version"] => Reply::object(discovery::version()),
+        [] => Reply::object(discovery::paths(served)),
+        ["api"] if aggregated => discovery::aggregated(served, true),
+        ["apis"] if aggregated => discovery::aggregated(served, false),
+        ["api"] => Reply::object(discovery::core_versions(request.headers())),
+        ["apis"] => Reply::object(discovery::groups(served)),
+        ["api", "v1"] => Reply::object(discovery::resources(served, "", "v1")?),
+        ["apis", group] => Reply::object(discovery::group(served, group)?),
+        ["apis", group, version] => Reply::object(discovery::resources(served, group, version)?),
+        ["openapi", "v2"] => return Some(openapi::v2(served, request.headers()).map(Reply::object)),
+        ["openapi", "v3"] => Reply::object(openapi::v3::index(served)),
+        ["openapi", "v3", "api", version] => Reply::object(openapi::v3::document(served, "", version, &api.openapi)?),
+        ["openapi", "v3", "apis", group, version] => {
+            Reply::object(openapi::v3::document(served, group, version, &api.openapi)?)
+        }
+        _ => return None,
+    };
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return Some(Err(ApiError::method_not_allowed(None, "")));
+    }
+    Some(Ok(reply))
+}

@@ -1,0 +1,145 @@
+//! Strategic merge: a merge patch that knows which lists are merged by key, for the kinds that are built in.
+
+use serde_json::{Map, Value};
+
+use crate::status::{ApiError, ApiResult};
+
+/// Lists that are merged item by item, and the field that tells the items apart. `None`: the items are scalars.
+const MERGED: &[(&str, Option<&str>)] = &[
+    ("ownerReferences", Some("uid")),
+    ("finalizers", None),
+    ("secrets", Some("name")),
+    ("imagePullSecrets", Some("name")),
+    ("conditions", Some("type")),
+];
+
+/// Merges `patch` into `object`.
+///
+/// # Errors
+/// 400 for a directive that makes no sense.
+pub(crate) fn apply(patch: &Value, object: &mut Value) -> ApiResult<()> {
+    let (Value::Object(patch), Value::Object(fields)) = (patch, object) else {
+        return Err(ApiError::bad_request("a strategic merge patch must be an object"));
+    };
+    merge(patch, fields)
+}
+
+fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResult<()> {
+    match patch.get("$patch").map(|directive| directive.as_str().unwrap_or_default()) {
+        None => {}
+        Some("replace") => {
+            fields.clear();
+            fields.extend(
+                patch.iter().filter(|(name, _)| *name != "$patch").map(|(name, value)| (name.clone(), value.clone())),
+            );
+            return Ok(());
+        }
+        Some("delete") => {
+            fields.clear();
+            return Ok(());
+        }
+        Some("merge") => {}
+        Some(other) => return Err(ApiError::bad_request(format!("Unknown patch type found: {other}"))),
+    }
+    if let Some(Value::Array(kept)) = patch.get("$retainKeys") {
+        fields.retain(|name, _| kept.iter().any(|one| one.as_str() == Some(name)));
+    }
+    for (name, value) in patch {
+        if let Some(list) = name.strip_prefix("$deleteFromPrimitiveList/") {
+            if let (Some(Value::Array(present)), Value::Array(gone)) = (fields.get_mut(list), value) {
+                present.retain(|item| !gone.contains(item));
+            }
+            continue;
+        }
+        if name.starts_with('$') {
+            continue;
+        }
+        let key = MERGED.iter().find(|(list, _)| list == name).map(|(_, key)| *key);
+        match (value, fields.get_mut(name), key) {
+            (Value::Null, _, _) => {
+                fields.remove(name);
+            }
+            (Value::Object(patch), Some(Value::Object(below)), _) => merge(patch, below)?,
+            (Value::Array(patch), Some(Value::Array(present)), Some(key)) => merge_list(patch, present, key)?,
+            (Value::Object(patch), _, _) => {
+                let mut below = Map::new();
+                merge(patch, &mut below)?;
+                fields.insert(name.clone(), Value::Object(below));
+            }
+            (value, _, _) => {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    for (name, order) in patch.iter().filter_map(|(name, value)| Some((name.strip_prefix("$setElementOrder/")?, value)))
+    {
+        let key = MERGED.iter().find(|(list, _)| *list == name).and_then(|(_, key)| *key);
+        if let (Some(Value::Array(items)), Value::Array(order)) = (fields.get_mut(name), order) {
+            let place = |item: &Value| {
+                order.iter().position(|one| match key {
+                    Some(key) => one.get(key) == item.get(key),
+                    None => one == item,
+                })
+            };
+            items.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
+        }
+    }
+    Ok(())
+}
+
+fn merge_list(patch: &[Value], present: &mut Vec<Value>, key: Option<&str>) -> ApiResult<()> {
+    let Some(key) = key else {
+        for item in patch {
+            if !present.contains(item) {
+                present.push(item.clone());
+            }
+        }
+        return Ok(());
+    };
+    if patch.iter().any(|item| item.get("$patch").and_then(Value::as_str) == Some("replace") && item.get(key).is_none())
+    {
+        *present = patch.iter().filter(|item| item.get("$patch").is_none()).cloned().collect();
+        return Ok(());
+    }
+    for item in patch {
+        let Some(identity) = item.get(key) else {
+            return Err(ApiError::bad_request(format!("map: {item} does not contain declared merge key: {key}")));
+        };
+        let found = present.iter().position(|one| one.get(key) == Some(identity));
+        if item.get("$patch").and_then(Value::as_str) == Some("delete") {
+            found.map(|at| present.remove(at));
+            continue;
+        }
+        match (found.and_then(|at| present.get_mut(at)), item) {
+            (Some(Value::Object(below)), Value::Object(item)) => merge(item, below)?,
+            _ => present.push(item.clone()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keyed_lists_merge_and_the_rest_is_a_merge_patch() {
+        let mut object = json!({"secrets": [{"name": "a", "x": 1}, {"name": "b"}], "data": {"k": "v", "gone": "x"}});
+        let patch = json!({"secrets": [{"name": "a", "y": 2}, {"name": "b", "$patch": "delete"}, {"name": "c"}],
+            "$setElementOrder/secrets": [{"name": "c"}, {"name": "a"}], "data": {"gone": null, "new": "1"}});
+        apply(&patch, &mut object).expect("applies");
+        assert_eq!(
+            object,
+            json!({"secrets": [{"name": "c"}, {"name": "a", "x": 1, "y": 2}], "data": {"k": "v", "new": "1"}})
+        );
+    }
+
+    #[test]
+    fn finalizers_merge_as_a_set_and_can_be_deleted_from() {
+        let mut object = json!({"metadata": {"finalizers": ["a", "b"]}});
+        let patch = json!({"metadata": {"finalizers": ["c"], "$deleteFromPrimitiveList/finalizers": ["a"]}});
+        apply(&patch, &mut object).expect("applies");
+        assert_eq!(object, json!({"metadata": {"finalizers": ["b", "c"]}}));
+    }
+}

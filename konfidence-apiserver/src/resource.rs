@@ -1,0 +1,148 @@
+//! One served resource: a kind in one version, with everything that a request needs to know of it.
+
+use std::sync::{Arc, LazyLock};
+
+use konfidence_sdk::store::engine::Collection;
+use serde_json::Value;
+
+use crate::builtin::schemas;
+use crate::schema::{Schema, Structural};
+
+/// A kind in one version.
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub group: String,
+    /// `v1alpha1`.
+    pub version: String,
+    /// `VectorPromotion`.
+    pub kind: String,
+    /// `VectorPromotionList`.
+    pub list_kind: String,
+    /// `vectorpromotions`.
+    pub plural: String,
+    /// `vectorpromotion`.
+    pub singular: String,
+    /// What kubectl takes for the plural.
+    pub short_names: Vec<String>,
+    /// Names of groups of kinds (`all`, `kden`).
+    pub categories: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether a custom resource definition made it; the real server treats the two sorts differently in places.
+    pub custom: bool,
+    /// Shape and rules of an object.
+    pub schema: Arc<Schema>,
+    /// Shape for field ownership: the schema's, with the metadata in it.
+    pub ownership: Structural,
+    /// What a table shows besides the name.
+    pub columns: Vec<Column>,
+    /// Whether `/status` is served.
+    pub status: bool,
+    /// Where `/scale` finds its numbers, if it is served.
+    pub scale: Option<Scale>,
+    /// Fields that a field selector may name besides `metadata.name` and `metadata.namespace`, as `spec.x`.
+    pub selectable: Vec<String>,
+    /// What may be done with it, in the order that discovery lists.
+    pub verbs: &'static [&'static str],
+    /// Warning of a deprecated version.
+    pub deprecation: Option<String>,
+    /// The objects; every version of a kind shares them. `None`: it is asked and answers, nothing is stored.
+    pub collection: Option<Collection>,
+    /// How the stored form and this version's differ.
+    pub view: View,
+}
+
+/// How a served version differs from what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Only by its `apiVersion`.
+    Same,
+    /// `events.k8s.io/v1`: the stored core event with other names for some fields.
+    Events,
+}
+
+/// A printer column.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Column {
+    /// Header.
+    pub name: String,
+    /// `string`, `integer`, `date`…
+    pub kind: String,
+    /// `name`, or empty.
+    pub format: String,
+    /// What it means.
+    pub description: String,
+    /// 0 is always shown; higher ones with `-o wide`.
+    pub priority: i64,
+    /// Where the value is.
+    pub json_path: String,
+}
+
+/// The paths of the scale subresource, as dotted fields (`.spec.replicas`).
+#[derive(Clone, Debug)]
+pub(crate) struct Scale {
+    /// The wanted number.
+    pub spec: String,
+    /// The present number.
+    pub status: String,
+    /// A label selector as text.
+    pub selector: Option<String>,
+}
+
+/// Verbs of a resource whose objects are stored.
+pub(crate) const STORED: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+/// Verbs of custom resources, in the order in which the real server lists them.
+pub(crate) const CUSTOM: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/// Verbs of a resource that only answers.
+pub(crate) const ASKED: &[&str] = &["create"];
+
+impl Resource {
+    /// `group/version`, or `v1`.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// `vectorpromotions.konfidence.cloud`, as errors name it.
+    pub(crate) fn qualified(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// The stored form of an object, as this version shows it.
+    pub(crate) fn show(&self, stored: &Value) -> Value {
+        let mut shown = match self.view {
+            View::Same => stored.clone(),
+            View::Events => crate::builtin::events::from_core(stored),
+        };
+        if let Value::Object(fields) = &mut shown {
+            if fields.get("apiVersion").and_then(Value::as_str) != Some(&self.api_version()) {
+                fields.insert("apiVersion".into(), self.api_version().into());
+            }
+            if fields.get("kind").and_then(Value::as_str) != Some(&self.kind) {
+                fields.insert("kind".into(), self.kind.clone().into());
+            }
+        }
+        shown
+    }
+
+    /// An object of this version, as it is stored.
+    pub(crate) fn store(&self, shown: Value) -> Value {
+        match self.view {
+            View::Same => shown,
+            View::Events => crate::builtin::events::to_core(shown),
+        }
+    }
+}
+
+/// The shape of `metadata`, the same for every kind.
+pub(crate) static METADATA: LazyLock<Schema> = LazyLock::new(schemas::metadata);
+
+/// The shape of an object for field ownership.
+pub(crate) fn ownership(schema: &Structural) -> Structural {
+    let mut whole = schema.clone();
+    for name in ["apiVersion", "kind"] {
+        let text = Structural { kind: Some("string".into()), ..Structural::default() };
+        whole.properties.insert(name.to_owned(), text);
+    }
+    whole.properties.insert("metadata".to_owned(), METADATA.structure.clone());
+    whole
+}

@@ -1,0 +1,113 @@
+//! What a kind's schema decides about an object.
+//!
+//! ```text
+//!  prune -> default -> [ values -> unique -> rules ]
+//!  unknown  missing      types,     sets     CEL, with oldSelf
+//!  fields   fields       lengths    and maps
+//! ```
+//!
+//! [`Schema`] is compiled once per version of a kind, when the kind is installed; a request only walks it.
+
+mod default;
+mod formats;
+mod path;
+mod prune;
+mod ratchet;
+mod rules;
+mod structural;
+mod unique;
+mod values;
+
+pub(crate) use structural::{ListType, Structural};
+
+use serde_json::Value;
+
+use crate::field::{FieldError, FieldErrors};
+
+/// A compiled schema of one version of a kind.
+pub(crate) struct Schema {
+    /// The schema as it was written, for OpenAPI.
+    pub source: Value,
+    /// The object's shape.
+    pub structure: Structural,
+    values: values::Values,
+    rules: rules::Rules,
+}
+
+impl std::fmt::Debug for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Schema").field(&self.source).finish()
+    }
+}
+
+impl Schema {
+    /// Compiles an `openAPIV3Schema`.
+    ///
+    /// # Errors
+    /// Which part of the schema makes no sense.
+    pub(crate) fn compile(source: Value) -> Result<Self, String> {
+        Ok(Self {
+            structure: Structural::parse(&source),
+            values: values::Values::compile(&source)?,
+            rules: rules::Rules::compile(&source),
+            source,
+        })
+    }
+
+    /// Drops fields that the schema does not know; gives their paths.
+    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+        prune::prune(object, &self.structure)
+    }
+
+    /// As [`prune`](Self::prune), for a value that is no object of the API.
+    pub(crate) fn prune_part(&self, value: &mut Value) -> Vec<String> {
+        prune::prune_part(value, &self.structure)
+    }
+
+    /// A schema that takes every object.
+    pub(crate) fn open() -> Self {
+        Self {
+            source: Value::Bool(true),
+            structure: Structural { preserve_unknown: true, ..Structural::default() },
+            values: values::Values::none(),
+            rules: rules::Rules::compile(&Value::Null),
+        }
+    }
+
+    /// Drops every `null` that only means "not set".
+    pub(crate) fn drop_nulls(&self, object: &mut Value) {
+        default::drop_nulls(object, &self.structure);
+    }
+
+    /// Fills in what is missing and has a default.
+    pub(crate) fn default(&self, object: &mut Value) {
+        default::apply(object, &self.structure);
+    }
+
+    /// Everything that is wrong with `object`; `old` is its present state on an update.
+    ///
+    /// A value that was wrong before and has not changed is let pass (ratcheting), so that a stricter schema does not
+    /// stop a write that has nothing to do with it.
+    pub(crate) fn check(&self, object: &Value, old: Option<&Value>) -> FieldErrors {
+        let mut errors = self.values.check(object);
+        errors.extend(unique::check(object, &self.structure));
+        if let Some(old) = old {
+            errors.retain(|error| !ratchet::is_unchanged(&error.field, object, old, &self.structure));
+        }
+        if errors.iter().any(FieldError::is_blocking) {
+            if !self.rules.is_empty() {
+                errors.push(FieldError::invalid(
+                    "<nil>",
+                    Value::Null,
+                    "some validation rules were not checked because the object was invalid; correct the existing \
+                     errors to complete validation",
+                ));
+            }
+        } else {
+            errors.extend(self.rules.check(object, old, &self.structure));
+        }
+        errors
+    }
+}
+
+pub(crate) use values::kind_of;

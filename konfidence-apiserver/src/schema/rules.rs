@@ -1,0 +1,123 @@
+//! `x-kubernetes-validations`: CEL, compiled once per version, asked on create and, with `oldSelf`, on update.
+
+use std::sync::{Mutex, PoisonError};
+
+use kube::core::cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
+use serde_json::Value;
+
+use super::path::{Step, steps};
+use super::{Structural, ratchet};
+use crate::field::{FieldError, FieldErrorType, FieldErrors};
+
+/// The compiled rules of a schema.
+pub(super) struct Rules {
+    compiled: CompiledSchema,
+    // The evaluator's function table is built once; it is not made for use by two threads at a time.
+    evaluator: Mutex<Validator>,
+    empty: bool,
+}
+
+impl Rules {
+    pub(super) fn compile(schema: &Value) -> Self {
+        Self { compiled: compile_schema(schema), evaluator: Mutex::new(Validator::new()), empty: !has_rules(schema) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// Every rule that `object` breaks. A rule that cannot be evaluated counts as broken: a refusal is seen and
+    /// mended, a rule that is silently skipped is not.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Structural) -> FieldErrors {
+        if self.empty {
+            return Vec::new();
+        }
+        let evaluator = self.evaluator.lock().unwrap_or_else(PoisonError::into_inner);
+        let Err(broken) = evaluator.validate_compiled(&self.compiled, object, old) else { return Vec::new() };
+        drop(evaluator);
+        broken
+            .iter()
+            .filter(|error| {
+                let ratcheted = error.kind == ErrorKind::ValidationFailure && !error.rule.contains("oldSelf");
+                !(ratcheted && old.is_some_and(|old| ratchet::is_unchanged(&error.field_path, object, old, schema)))
+            })
+            .map(|error| FieldError {
+                field: if error.field_path.is_empty() { "<nil>".to_owned() } else { error.field_path.clone() },
+                kind: match error.reason.as_deref() {
+                    Some("FieldValueForbidden") => FieldErrorType::Forbidden,
+                    Some("FieldValueRequired") => FieldErrorType::Required,
+                    Some("FieldValueDuplicate") => FieldErrorType::Duplicate,
+                    _ => FieldErrorType::Invalid,
+                },
+                value: match error.reason.as_deref() {
+                    Some("FieldValueForbidden" | "FieldValueRequired") => None,
+                    _ => Some(shown(object, &error.field_path)),
+                },
+                detail: error.message.clone(),
+            })
+            .collect()
+    }
+}
+
+/// The value at a path as a refusal shows it: scalars as they are, the rest by the name of their type.
+fn shown(object: &Value, path: &str) -> Value {
+    let mut value = object;
+    for step in steps(path) {
+        let below = match step {
+            Step::Field(name) => value.get(name),
+            Step::Index(index) => value.get(index),
+        };
+        match below {
+            Some(below) => value = below,
+            None => break,
+        }
+    }
+    match value {
+        Value::Object(_) | Value::Array(_) => super::values::kind_of(value).into(),
+        scalar => scalar.clone(),
+    }
+}
+
+fn has_rules(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.contains_key("x-kubernetes-validations") || fields.values().any(has_rules),
+        Value::Array(items) => items.iter().any(has_rules),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refusals(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
+        let structure = Structural::parse(schema);
+        Rules::compile(schema).check(object, old, &structure).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn rules_hold_on_create_and_transition_rules_on_update() {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object",
+            "x-kubernetes-validations": [{"rule": "self.min <= self.max", "message": "min must not exceed max"}],
+            "properties": {"min": {"type": "integer"}, "max": {"type": "integer"}, "vector": {"type": "string",
+                "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "vector is immutable"}]}}}}});
+        let object = |min: u8, vector: &str| json!({"spec": {"min": min, "max": 2, "vector": vector}});
+        assert_eq!(refusals(&schema, &object(1, "a"), None), Vec::<String>::new());
+        assert_eq!(
+            refusals(&schema, &object(3, "a"), None),
+            [r#"spec: Invalid value: "object": min must not exceed max"#]
+        );
+        assert_eq!(
+            refusals(&schema, &object(1, "b"), Some(&object(1, "a"))),
+            [r#"spec.vector: Invalid value: "b": vector is immutable"#]
+        );
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_evaluated_refuses() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string",
+            "x-kubernetes-validations": [{"rule": "self.nonsense()"}]}}});
+        assert_eq!(refusals(&schema, &json!({"a": "x"}), None).len(), 1);
+    }
+}

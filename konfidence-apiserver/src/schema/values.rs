@@ -1,0 +1,263 @@
+//! Types, lengths, patterns, enums, formats: JSON schema, with the words of the real server.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{Draft, ValidationError, Validator};
+use serde_json::{Map, Value, json};
+
+use super::{formats, path};
+use crate::field::{FieldError, FieldErrorType, FieldErrors, child};
+
+/// A compiled validator.
+pub(super) struct Values(Option<Validator>);
+
+impl Values {
+    /// Checks nothing.
+    pub(super) fn none() -> Self {
+        Self(None)
+    }
+
+    pub(super) fn compile(schema: &Value) -> Result<Self, String> {
+        let options = formats::register(jsonschema::options().with_draft(Draft::Draft7).should_validate_formats(true));
+        options.build(&plain(schema)).map(|validator| Self(Some(validator))).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn check(&self, object: &Value) -> FieldErrors {
+        let mut errors = Vec::new();
+        if let Some(validator) = &self.0 {
+            for error in validator.iter_errors(object) {
+                translate(&error, &mut errors);
+            }
+        }
+        errors
+    }
+}
+
+/// The schema in plain JSON schema: without the `x-kubernetes-` words, with OpenAPI's own spellings
+/// (`nullable`, a boolean `exclusiveMinimum`, int-or-string) translated.
+fn plain(schema: &Value) -> Value {
+    let Value::Object(source) = schema else { return schema.clone() };
+    let mut result = Map::new();
+    for (key, value) in source {
+        match key.as_str() {
+            "properties" | "definitions" => {
+                let all = value.as_object().into_iter().flatten();
+                let all: Map<String, Value> = all.map(|(name, one)| (name.clone(), plain(one))).collect();
+                result.insert(key.clone(), Value::Object(all));
+            }
+            "items" | "additionalProperties" | "not" => {
+                result.insert(key.clone(), plain(value));
+            }
+            "allOf" | "anyOf" | "oneOf" => {
+                let all = value.as_array().into_iter().flatten().map(plain).collect();
+                result.insert(key.clone(), Value::Array(all));
+            }
+            "type" | "enum" | "pattern" | "format" | "minLength" | "maxLength" | "minItems" | "maxItems"
+            | "required" | "uniqueItems" | "minProperties" | "maxProperties" | "multipleOf" | "minimum" | "maximum" => {
+                result.insert(key.clone(), value.clone());
+            }
+            // The rest describes, defaults, or belongs to another part of the schema.
+            _ => {}
+        }
+    }
+    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        if source.get(exclusive).and_then(Value::as_bool) == Some(true)
+            && let Some(limit) = result.remove(bound)
+        {
+            result.insert(exclusive.to_owned(), limit);
+        }
+    }
+    if source.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {
+        result.remove("anyOf");
+        result.remove("format");
+        result.insert("type".to_owned(), json!(["integer", "string"]));
+    }
+    if source.get("nullable").and_then(Value::as_bool) == Some(true) {
+        let kinds = match result.remove("type") {
+            Some(Value::Array(mut kinds)) => {
+                kinds.push("null".into());
+                Some(kinds)
+            }
+            Some(kind) => Some(vec![kind, "null".into()]),
+            None => None,
+        };
+        if let Some(kinds) = kinds {
+            result.insert("type".to_owned(), Value::Array(kinds));
+        }
+        if let Some(Value::Array(allowed)) = result.get_mut("enum") {
+            allowed.push(Value::Null);
+        }
+    }
+    Value::Object(result)
+}
+
+fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
+    let field = path::of(error.instance_path());
+    let value = error.instance().as_ref();
+    let in_body = |rest: String| format!("{field} in body {rest}");
+    let shown = || if value.is_object() || value.is_array() { Value::from(kind_of(value)) } else { value.clone() };
+    let invalid = |detail: String| FieldError::invalid(field.clone(), shown(), detail);
+    let translated = match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            FieldError::required(child(&field, property.as_str().unwrap_or_default()), "")
+        }
+        ValidationErrorKind::Type { kind } => FieldError {
+            field: field.clone(),
+            kind: FieldErrorType::TypeInvalid,
+            value: Some(kind_of(value).into()),
+            detail: in_body(format!("must be of type {}: {:?}", expected(kind), kind_of(value))),
+        },
+        ValidationErrorKind::Enum { options } => {
+            let supported: Vec<String> = options
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|one| !one.is_null())
+                .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
+                .collect();
+            FieldError::not_supported(field.clone(), shown(), &supported)
+        }
+        ValidationErrorKind::MinLength { limit } => invalid(in_body(format!("should be at least {limit} chars long"))),
+        ValidationErrorKind::MaxLength { limit } => FieldError::too_long(field.clone(), *limit),
+        ValidationErrorKind::Pattern { pattern } => invalid(in_body(format!("should match '{pattern}'"))),
+        ValidationErrorKind::Format { format } => invalid(in_body(format!("must be of type {format}: {value}"))),
+        ValidationErrorKind::Minimum { limit } => {
+            invalid(in_body(format!("should be greater than or equal to {limit}")))
+        }
+        ValidationErrorKind::ExclusiveMinimum { limit } => invalid(in_body(format!("should be greater than {limit}"))),
+        ValidationErrorKind::Maximum { limit } => invalid(in_body(format!("should be less than or equal to {limit}"))),
+        ValidationErrorKind::ExclusiveMaximum { limit } => invalid(in_body(format!("should be less than {limit}"))),
+        ValidationErrorKind::MultipleOf { multiple_of } => {
+            invalid(in_body(format!("should be a multiple of {multiple_of}")))
+        }
+        ValidationErrorKind::MinItems { limit } => invalid(in_body(format!("should have at least {limit} items"))),
+        ValidationErrorKind::MaxItems { limit } => FieldError::too_many(field.clone(), length(value), *limit),
+        ValidationErrorKind::MinProperties { limit } => {
+            invalid(in_body(format!("should have at least {limit} properties")))
+        }
+        ValidationErrorKind::MaxProperties { limit } => FieldError::too_many(field.clone(), length(value), *limit),
+        ValidationErrorKind::UniqueItems => invalid(in_body("shouldn't contain duplicates".to_owned())),
+        ValidationErrorKind::AnyOf { context } => {
+            alternatives(&field, "must validate at least one schema (anyOf)", context, errors);
+            return;
+        }
+        ValidationErrorKind::OneOfNotValid { context } => {
+            let rule = "must validate one and only one schema (oneOf). Found none valid";
+            alternatives(&field, rule, context, errors);
+            return;
+        }
+        ValidationErrorKind::OneOfMultipleValid { context } => {
+            let valid = context.iter().filter(|branch| branch.is_empty()).count();
+            let rule = format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives");
+            alternatives(&field, &rule, &[], errors);
+            return;
+        }
+        ValidationErrorKind::Not { .. } => {
+            alternatives(&field, "must not validate the schema (not)", &[], errors);
+            return;
+        }
+        _ => invalid(error.to_string()),
+    };
+    errors.push(translated);
+}
+
+/// None of several schemas fits: say so, and say what the nearest of them wants.
+fn alternatives(field: &str, rule: &str, branches: &[Vec<ValidationError<'static>>], errors: &mut FieldErrors) {
+    errors.push(FieldError::invalid(field, "", format!("{field:?} {rule}")));
+    if let Some(nearest) = branches.iter().min_by_key(|branch| branch.len()) {
+        for error in nearest {
+            translate(error, errors);
+        }
+    }
+}
+
+fn expected(kind: &TypeKind) -> String {
+    let all: Vec<String> = match kind {
+        TypeKind::Single(one) => vec![one.to_string()],
+        TypeKind::Multiple(many) => many.iter().map(|one| one.to_string()).collect(),
+    };
+    all.into_iter().filter(|one| one != "null").collect::<Vec<_>>().join(",")
+}
+
+/// The JSON type of a value, as schemas call it.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len(),
+        Value::Object(fields) => fields.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusals(schema: &Value, object: &Value) -> Vec<String> {
+        Values::compile(schema).expect("a schema").check(object).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_refusal_names_the_field_in_the_real_servers_words() {
+        let schema = json!({"type": "object", "required": ["spec"], "properties": {"spec": {
+        "type": "object", "required": ["target"], "properties": {
+            "target": {"type": "string"},
+            "kind": {"type": "string", "enum": ["Stage", "VectorTemplate"]},
+            "count": {"type": "integer", "minimum": 0},
+            "name": {"type": "string", "minLength": 1, "maxLength": 3, "pattern": "^[a-z]*$"},
+            "steps": {"type": "array", "maxItems": 1, "items": {"type": "string"}},
+            "port": {"x-kubernetes-int-or-string": true},
+        }}}});
+        let one = |spec: Value| refusals(&schema, &json!({"spec": spec}));
+        assert_eq!(refusals(&schema, &json!({})), ["spec: Required value"]);
+        assert_eq!(one(json!({})), ["spec.target: Required value"]);
+        assert_eq!(
+            one(json!({"target": 1})),
+            [r#"spec.target: Invalid value: "integer": spec.target in body must be of type string: "integer""#]
+        );
+        assert_eq!(
+            one(json!({"target": "", "kind": "x"})),
+            [r#"spec.kind: Unsupported value: "x": supported values: "Stage", "VectorTemplate""#]
+        );
+        assert_eq!(
+            one(json!({"target": "", "count": -1})),
+            ["spec.count: Invalid value: -1: spec.count in body should be greater than or equal to 0"]
+        );
+        assert_eq!(
+            one(json!({"target": "", "name": ""})),
+            [r#"spec.name: Invalid value: "": spec.name in body should be at least 1 chars long"#]
+        );
+        assert_eq!(one(json!({"target": "", "name": "abcd"})), ["spec.name: Too long: may not be more than 3 bytes"]);
+        assert_eq!(
+            one(json!({"target": "", "name": "A"})),
+            [r#"spec.name: Invalid value: "A": spec.name in body should match '^[a-z]*$'"#]
+        );
+        assert_eq!(
+            one(json!({"target": "", "steps": ["a", "b"]})),
+            ["spec.steps: Too many: 2: must have at most 1 items"]
+        );
+        assert_eq!(one(json!({"target": "", "port": "http"})), Vec::<String>::new());
+        assert_eq!(
+            one(json!({"target": "", "port": true})),
+            [r#"spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean""#]
+        );
+    }
+
+    #[test]
+    fn a_boolean_exclusive_bound_and_nullable_are_understood() {
+        let schema = json!({"type": "object", "properties": {
+            "n": {"type": "number", "minimum": 0, "exclusiveMinimum": true, "nullable": true}}});
+        assert_eq!(refusals(&schema, &json!({"n": null})), Vec::<String>::new());
+        assert_eq!(refusals(&schema, &json!({"n": 0})), ["n: Invalid value: 0: n in body should be greater than 0"]);
+    }
+}

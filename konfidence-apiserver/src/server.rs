@@ -1,0 +1,162 @@
+//! The server: an engine, what is served from it, and the ways to reach it.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use konfidence_sdk::clock::{Clock, SystemClock};
+use konfidence_sdk::store::engine::{Engine, Options};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::builtin::{self, namespaces};
+use crate::crd;
+use crate::openapi::Cache;
+use crate::registry::Registry;
+use crate::status::ApiError;
+
+/// What every request works with.
+pub(crate) struct Api {
+    /// The objects.
+    pub engine: Engine,
+    /// What is served.
+    pub registry: Registry,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// OpenAPI documents that have been asked for.
+    pub openapi: Cache,
+    /// Becomes true when the server ends; open watches end with it.
+    pub ended: watch::Sender<bool>,
+}
+
+/// The Kubernetes API over an in-memory engine. Clones are the same server.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use konfidence_apiserver::ApiServer;
+///
+/// let server = ApiServer::builder().build()?;
+/// let mut request = http::Request::get("/api/v1/namespaces/default").body(axum::body::Body::empty())?;
+/// let answer = tower::ServiceExt::oneshot(server.service(), request).await?;
+/// assert_eq!(answer.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ApiServer {
+    api: Arc<Api>,
+}
+
+/// What a server is made with.
+pub struct Builder {
+    engine: Option<Engine>,
+    clock: Arc<dyn Clock>,
+    crds: Vec<CustomResourceDefinition>,
+}
+
+/// A custom resource definition that a server cannot be made with.
+#[derive(Debug, thiserror::Error)]
+#[error("the definition {name:?} is refused: {source}")]
+pub struct BuildError {
+    name: String,
+    #[source]
+    source: ApiError,
+}
+
+impl Builder {
+    /// Serves from this engine, which others may use as well. Without it the server makes its own.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = Some(engine);
+        self
+    }
+
+    /// Where times come from. An engine that is given has a clock of its own; it should be the same one.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Installs these definitions before the first request.
+    #[must_use]
+    pub fn crds(mut self, crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Self {
+        self.crds.extend(crds);
+        self
+    }
+
+    /// Installs the definitions of all our kinds before the first request.
+    #[must_use]
+    pub fn our_kinds(self) -> Self {
+        self.crds(konfidence_types::crds::all())
+    }
+
+    /// Makes the server.
+    ///
+    /// # Errors
+    /// When a definition would be refused.
+    pub fn build(self) -> Result<ApiServer, BuildError> {
+        let Self { engine, clock, crds } = self;
+        let engine = engine.unwrap_or_else(|| Engine::new(Options::new(Arc::clone(&clock))));
+        let ended = watch::Sender::new(false);
+        let api = Arc::new(Api { engine, registry: Registry::default(), clock, openapi: Cache::default(), ended });
+        api.registry.change(|served| builtin::serve(served, &api.engine));
+        namespaces::found(&api);
+        crd::resume(&api);
+        for definition in crds {
+            let name = definition.metadata.name.clone().unwrap_or_default();
+            crd::put(&api, definition).map_err(|source| BuildError { name, source })?;
+        }
+        Ok(ApiServer { api })
+    }
+}
+
+impl ApiServer {
+    /// A server with the system's clock, the built-in kinds and no definitions.
+    pub fn builder() -> Builder {
+        Builder { engine: None, clock: Arc::new(SystemClock), crds: Vec::new() }
+    }
+
+    /// The API as a tower service, for `kube::Client::new(server.service(), "default")` or an HTTP server of one's own.
+    /// It needs no socket.
+    pub fn service(&self) -> Router {
+        crate::http::router(Arc::clone(&self.api))
+    }
+
+    /// The engine that the server serves from.
+    pub fn engine(&self) -> &Engine {
+        &self.api.engine
+    }
+
+    /// Serves on a port until `shutdown` is done; then open watches are ended and running requests are finished.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let api = Arc::clone(&self.api);
+        let stop = async move {
+            shutdown.await;
+            api.ended.send_replace(true);
+        };
+        axum::serve(listener, self.service()).with_graceful_shutdown(stop).await
+    }
+
+    /// Ends open watches, as the end of [`serve`](Self::serve) does: for servers that are used in process.
+    pub fn end(&self) {
+        self.api.ended.send_replace(true);
+    }
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer").field("revision", &self.api.engine.revision()).finish_non_exhaustive()
+    }
+}

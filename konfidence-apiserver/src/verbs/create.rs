@@ -1,0 +1,88 @@
+//! Making an object.
+
+use konfidence_sdk::store::engine::Scope;
+use serde_json::{Value, json};
+
+use super::prepare::{self, Origin};
+use super::{collection, engine_error, shape};
+use crate::apply::{self, Manager};
+use crate::builtin::namespaces;
+use crate::http::respond::Reply;
+use crate::http::{Call, body};
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+
+pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    let decoded = body::object(&call.headers, &call.body)?;
+    let mut object = decoded.value;
+    prepare::check_kind(resource, &object)?;
+    if resource.namespaced && call.target.namespace.is_none() {
+        return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
+    }
+    prepare::fit_to_path(call, &mut object, None)?;
+    let warnings = prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
+    let manager = manager(call, false);
+    Ok(finish(api, call, object, Some(&manager))?.warn(warnings))
+}
+
+/// The rest of the road, which an apply of a new object takes too. `track`: who made the object by a plain write; of an
+/// apply the managed fields are known already.
+pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&Manager>) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if object.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
+        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+    }
+    if resource.namespaced {
+        namespaces::admit(api, call, &name)?;
+    }
+    if resource.status
+        && let Some(fields) = object.as_object_mut()
+    {
+        fields.remove("status");
+    }
+    super::hooks::before_create(resource, &mut object);
+    if let Some(manager) = track {
+        let nothing = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": {}});
+        apply::track(&nothing, &mut object, &resource.ownership, manager, api.clock.now());
+    }
+    prepare::check(call, &object, None)?;
+    let collection = collection(resource)?;
+    if call.params.dry_run {
+        if !name.is_empty() && collection.get(call.target.namespace(), &name).is_some() {
+            return Err(ApiError::already_exists(resource, &name));
+        }
+        return Ok(Reply::created(shape::one(call, &pretended(api, object), api.clock.now())));
+    }
+    // What the server adds to a new object by itself (a phase, conditions) is part of its first state.
+    let scope = if super::hooks::after_create(api, resource, &mut object) { Scope::Whole } else { Scope::Main };
+    let written =
+        collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
+    super::hooks::written(api, resource, &written);
+    Ok(Reply::created(shape::one(call, &resource.show(written.object.json()), api.clock.now())))
+}
+
+/// A new object as a dry run shows it.
+fn pretended(api: &Api, mut object: Value) -> Value {
+    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.insert("uid".into(), "00000000-0000-4000-8000-000000000000".into());
+        metadata.insert("creationTimestamp".into(), now.into());
+        if !metadata.contains_key("name") {
+            let base = metadata.get("generateName").and_then(Value::as_str).unwrap_or_default();
+            metadata.insert("name".into(), format!("{base}xxxxx").into());
+        }
+    }
+    object
+}
+
+/// Who writes, and how.
+pub(super) fn manager(call: &Call, applies: bool) -> Manager {
+    Manager {
+        name: call.manager(),
+        applies,
+        api_version: call.target.resource.api_version(),
+        subresource: call.target.subresource.clone().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,22 @@
+//! Reading one object.
+
+use super::{read, scale, shape};
+use crate::http::Call;
+use crate::http::respond::Reply;
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+
+pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
+    let target = &call.target;
+    let object = read(target, name)?;
+    let wanted = super::list::version(&call.params.resource_version)?.unwrap_or_default();
+    let present = super::collection(&target.resource)?.engine().revision();
+    if wanted > present {
+        return Err(ApiError::too_large_version(wanted, present));
+    }
+    let shown = target.resource.show(object.json());
+    if target.subresource.as_deref() == Some("scale") {
+        return Ok(Reply::object(scale::of(&target.resource, &shown)?));
+    }
+    Ok(Reply::object(shape::one(call, &shown, api.clock.now())))
+}

@@ -1,0 +1,176 @@
+//! Patches: JSON patch, merge patch, strategic merge, and apply.
+
+use konfidence_sdk::store::engine::Document;
+use serde_json::{Value, json};
+
+use super::prepare::{self, Origin};
+use super::{create, scale, update};
+use crate::apply;
+use crate::field::FieldError;
+use crate::http::respond::Reply;
+use crate::http::{Call, body};
+use crate::patch::{self, strategic};
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+
+const CUSTOM: &[&str] =
+    &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+const BUILT_IN: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
+
+pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
+    let custom = call.target.resource.custom;
+    let media_type = body::media_type(&call.headers);
+    if media_type != "application/apply-patch+yaml" && call.params.force.is_some() {
+        let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
+    }
+    match media_type.as_str() {
+        "application/json-patch+json" => {
+            let patch = patch::json::parse(&call.body)?;
+            plain(api, call, name, &[], |object| patch::json::apply(&patch, object))
+        }
+        "application/merge-patch+json" => {
+            let patch = body::json(&call.body)?;
+            plain(api, call, name, &patch.duplicates, |object| {
+                json_patch::merge(object, &patch.value);
+                Ok(())
+            })
+        }
+        "application/strategic-merge-patch+json" if !custom => {
+            let patch = body::json(&call.body)?;
+            plain(api, call, name, &patch.duplicates, |object| strategic::apply(&patch.value, object))
+        }
+        "application/apply-patch+yaml" => run_apply(api, call, name),
+        _ => Err(ApiError::unsupported_media_type(if custom { CUSTOM } else { BUILT_IN })),
+    }
+}
+
+/// A patch that says what to change; whoever sends it owns what changes.
+fn plain(
+    api: &Api,
+    call: &Call,
+    name: &str,
+    duplicates: &[String],
+    patch: impl Fn(&mut Value) -> ApiResult<()>,
+) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    let warnings = std::cell::RefCell::new(Vec::new());
+    let next = |_: &Document, old: &Value| -> ApiResult<Value> {
+        if call.target.subresource.as_deref() == Some("scale") {
+            let mut wanted = scale::of(resource, old)?;
+            patch(&mut wanted)?;
+            return scale::onto(resource, old, &wanted);
+        }
+        let mut wanted = old.clone();
+        patch(&mut wanted)?;
+        prepare::check_kind(resource, &wanted)?;
+        prepare::fit_to_path(call, &mut wanted, Some(name))?;
+        *warnings.borrow_mut() = prepare::decode(call, &mut wanted, duplicates, Origin::Patch(&call.body))?;
+        Ok(wanted)
+    };
+    let reply = update::replace(api, call, name, next)?;
+    Ok(reply.warn(warnings.take()))
+}
+
+/// A patch that says what should be there.
+fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    if call.params.field_manager.is_empty() {
+        let error = FieldError::required("fieldManager", "is required for apply patch");
+        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
+    }
+    let decoded = body::yaml(&call.body)?;
+    let mut config = decoded.value;
+    prepare::check_kind(resource, &config)?;
+    prepare::fit_to_path(call, &mut config, Some(name))?;
+    if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    resource.schema.drop_nulls(&mut config);
+    if let Some(why) = super::validate::undecodable(resource, &config) {
+        return Err(ApiError::bad_request(format!("failed to create typed patch object: {why}")));
+    }
+    check_declared(call, &config)?;
+    let manager = create::manager(call, true);
+    let force = call.params.force.unwrap_or_default();
+    cut(call, &mut config);
+
+    if super::collection(resource)?.get(call.target.namespace(), name).is_none() {
+        if call.target.subresource.is_some() {
+            return Err(ApiError::not_found(resource, name));
+        }
+        return create_by_apply(api, call, name, &config, &manager);
+    }
+    let reply = update::change(api, call, name, |_, old| {
+        let mut wanted = apply::apply(old, &config, &resource.ownership, &manager, force, api.clock.now())?;
+        // What was applied may leave places that have defaults.
+        resource.schema.drop_nulls(&mut wanted);
+        resource.schema.default(&mut wanted);
+        prepare::keep(call, &mut wanted, old);
+        super::hooks::before_update(resource, call.target.subresource.as_deref(), &mut wanted, old);
+        Ok(wanted)
+    });
+    match reply {
+        // It was deleted since it was looked at: then it is to be made.
+        Err(error) if error.code == 404 && call.target.subresource.is_none() => {
+            create_by_apply(api, call, name, &config, &manager)
+        }
+        reply => reply,
+    }
+}
+
+fn create_by_apply(api: &Api, call: &Call, name: &str, config: &Value, manager: &apply::Manager) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    let text = |field: &str| config.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
+    if !text("uid").is_empty() {
+        let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: ", text("uid"));
+        return Err(ApiError::conflict(resource, name, &why));
+    }
+    if !text("resourceVersion").is_empty() {
+        return Err(ApiError::stale(resource, name));
+    }
+    let nothing = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": {}});
+    let mut object = apply::apply(&nothing, config, &resource.ownership, manager, true, api.clock.now())?;
+    resource.schema.default(&mut object);
+    create::finish(api, call, object, None)
+}
+
+/// Ownership needs to know every field, so an apply of an unknown one is refused whatever the client says about field
+/// validation; the real server answers so, too.
+fn check_declared(call: &Call, config: &Value) -> ApiResult<()> {
+    let resource = &call.target.resource;
+    let mut probe = config.clone();
+    let mut unknown = resource.schema.prune(&mut probe);
+    if let Some(metadata) = probe.get_mut("metadata") {
+        let below = crate::resource::METADATA.prune(metadata);
+        unknown.extend(below.into_iter().map(|path| format!("metadata.{path}")));
+    }
+    unknown.sort();
+    let Some(path) = unknown.first() else { return Ok(()) };
+    let namespace = call.target.namespace.as_deref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let name = call.target.name.as_deref().unwrap_or_default();
+    Err(ApiError::untyped(format!(
+        "failed to create typed patch object ({namespace}{name}; {}, Kind={}): .{path}: field not declared in schema",
+        resource.api_version(),
+        resource.kind
+    )))
+}
+
+/// What this endpoint does not write is not applied: the status by the main one, everything else by `/status`.
+fn cut(call: &Call, config: &mut Value) {
+    let resource = &call.target.resource;
+    let Value::Object(fields) = config else { return };
+    if call.target.subresource.as_deref() == Some("status") {
+        fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace" | "uid" | "resourceVersion"));
+        }
+    } else if resource.status {
+        fields.remove("status");
+    }
+}

@@ -1,0 +1,69 @@
+//! `/scale`: two numbers and a selector of an object, as `autoscaling/v1`.
+
+use serde_json::{Map, Value, json};
+
+use crate::field::FieldError;
+use crate::resource::Resource;
+use crate::status::{ApiError, ApiResult};
+
+/// The scale that an object shows.
+pub(super) fn of(resource: &Resource, object: &Value) -> ApiResult<Value> {
+    let paths = resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
+    let number = |path: &str| at(object, path).and_then(Value::as_i64);
+    let metadata: Map<String, Value> = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"]
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), object.get("metadata")?.get(*name)?.clone())))
+        .collect();
+    let mut scale = json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": {},
+        "status": {"replicas": number(&paths.status).unwrap_or_default()},
+    });
+    match number(&paths.spec) {
+        Some(replicas) => scale["spec"]["replicas"] = replicas.into(),
+        None => {
+            let why = format!("the spec replicas field {:?} does not exist", paths.spec);
+            return Err(ApiError::internal(why));
+        }
+    }
+    if let Some(selector) = paths.selector.as_deref().and_then(|path| at(object, path)) {
+        scale["status"]["selector"] = selector.clone();
+    }
+    Ok(scale)
+}
+
+/// The object with the replicas that a scale asks for.
+pub(super) fn onto(resource: &Resource, object: &Value, scale: &Value) -> ApiResult<Value> {
+    let paths = resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
+    if scale.get("kind").and_then(Value::as_str).is_some_and(|kind| kind != "Scale") {
+        return Err(ApiError::bad_request("the object provided is unrecognized (must be of type Scale)"));
+    }
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or_default();
+    if replicas < 0 {
+        let error = FieldError::invalid("spec.replicas", replicas, "should be a non-negative integer");
+        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        return Err(ApiError::invalid("autoscaling", "Scale", name, &vec![error]));
+    }
+    let mut next = object.clone();
+    let mut place = &mut next;
+    for name in paths.spec.split('.').filter(|name| !name.is_empty()) {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        place = &mut place[name];
+    }
+    *place = replicas.into();
+    if let Some(Value::Object(metadata)) = next.get_mut("metadata") {
+        let asked = scale.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        if !asked.is_empty() {
+            metadata.insert("resourceVersion".into(), asked.into());
+        }
+    }
+    Ok(next)
+}
+
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').filter(|name| !name.is_empty()).try_fold(object, |value, name| value.get(name))
+}

@@ -1,0 +1,178 @@
+//! What makes an object legal besides its schema.
+
+mod builtin;
+pub(crate) mod names;
+
+use serde_json::Value;
+
+use crate::field::{FieldError, FieldErrors};
+use crate::resource::{METADATA, Resource};
+
+/// All annotations of an object together may have this many bytes.
+const ANNOTATIONS: usize = 256 * 1024;
+
+/// Everything that is wrong with an object. `old` is its present state on an update.
+pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
+    let mut errors = metadata(resource, object, old);
+    if resource.custom {
+        errors.extend(kind(resource, object));
+        errors.extend(resource.schema.check(object, old));
+    } else {
+        errors.extend(builtin::check(resource, object, old));
+    }
+    errors
+}
+
+/// A custom resource must be what its path says. (A built-in one of another kind does not even decode.)
+fn kind(resource: &Resource, object: &Value) -> FieldErrors {
+    let expected = [("kind", resource.kind.clone()), ("apiVersion", resource.api_version())];
+    expected
+        .into_iter()
+        .filter(|(field, value)| object.get(*field).and_then(Value::as_str) != Some(value))
+        .map(|(field, value)| {
+            let found = object.get(field).cloned().unwrap_or_default();
+            FieldError::invalid(field, found, format!("must be {value}"))
+        })
+        .collect()
+}
+
+/// Types in the metadata; they are the same for every kind, and a wrong one does not decode.
+pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String> {
+    let metadata = object.get("metadata").filter(|metadata| !metadata.is_null())?;
+    let type_error = |errors: FieldErrors, prefix: &str, of: &str| {
+        let error = errors.into_iter().find(|error| error.detail.contains("must be of type"))?;
+        let got = error.value.as_ref().and_then(Value::as_str).unwrap_or("value");
+        let wanted = error.detail.split("must be of type ").nth(1).and_then(|rest| rest.split(':').next());
+        Some(match wanted {
+            Some(wanted) => format!(
+                "json: cannot unmarshal {} into Go struct field {of}.{prefix}{} of type {}",
+                go(got),
+                error.field,
+                go_type(wanted)
+            ),
+            None => format!("{prefix}{error}"),
+        })
+    };
+    type_error(METADATA.check(metadata, None), "metadata.", "ObjectMeta").or_else(|| {
+        if resource.custom { None } else { type_error(resource.schema.check(object, None), "", &resource.kind) }
+    })
+}
+
+fn go(json_type: &str) -> &str {
+    match json_type {
+        "boolean" => "bool",
+        "integer" => "number",
+        other => other,
+    }
+}
+
+fn go_type(schema_type: &str) -> &str {
+    match schema_type {
+        "boolean" => "bool",
+        "integer" => "int64",
+        "array" => "[]string",
+        "object" => "map[string]string",
+        other => other,
+    }
+}
+
+fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
+    let mut errors = Vec::new();
+    let text = |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
+    let (name, base) = (text("name"), text("generateName"));
+    let legal = |name: &str| {
+        if resource.group.is_empty() && resource.plural == "namespaces" {
+            names::label(name)
+        } else {
+            names::subdomain(name)
+        }
+    };
+    if old.is_none() {
+        // The suffix is five letters that are legal anywhere.
+        if !base.is_empty() {
+            let probe = format!("{base}x");
+            errors.extend(legal(&probe).into_iter().map(|why| FieldError::invalid("metadata.generateName", base, why)));
+        }
+        if name.is_empty() && base.is_empty() {
+            errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+        } else if !name.is_empty() {
+            errors.extend(legal(name).into_iter().map(|why| FieldError::invalid("metadata.name", name, why)));
+        }
+    }
+    let entries = |field: &str| {
+        let map = object.pointer(&format!("/metadata/{field}")).and_then(Value::as_object);
+        map.into_iter().flatten().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+    };
+    for (key, value) in entries("labels") {
+        errors.extend(
+            names::qualified_name(&key)
+                .into_iter()
+                .map(|why| FieldError::invalid("metadata.labels", key.as_str(), why)),
+        );
+        errors.extend(
+            names::label_value(&value)
+                .into_iter()
+                .map(|why| FieldError::invalid("metadata.labels", value.as_str(), why)),
+        );
+    }
+    let mut size = 0;
+    for (key, value) in entries("annotations") {
+        size += key.len() + value.len();
+        let lower = key.to_lowercase();
+        errors.extend(
+            names::qualified_name(&lower)
+                .into_iter()
+                .map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
+        );
+    }
+    if size > ANNOTATIONS {
+        errors.push(FieldError::too_long("metadata.annotations", ANNOTATIONS as u64));
+    }
+    owners(object, &mut errors);
+    for (index, finalizer) in list(object, "finalizers").iter().enumerate() {
+        let name = finalizer.as_str().unwrap_or_default();
+        let field = "metadata.finalizers";
+        errors.extend(names::qualified_name(name).into_iter().map(|why| FieldError::invalid(field, name, why)));
+        if !name.contains('/') && !matches!(name, "foregroundDeletion" | "orphan" | "kubernetes") && !resource.custom {
+            let field = format!("{field}[{index}]");
+            errors.push(FieldError::invalid(
+                field,
+                name,
+                "name is neither a standard finalizer name nor is it fully qualified",
+            ));
+        }
+    }
+    errors
+}
+
+fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
+    object.pointer(&format!("/metadata/{field}")).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn owners(object: &Value, errors: &mut FieldErrors) {
+    let mut controllers = 0;
+    for (index, owner) in list(object, "ownerReferences").iter().enumerate() {
+        let field = format!("metadata.ownerReferences[{index}]");
+        for (name, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            let value = owner.get(name).and_then(Value::as_str).unwrap_or_default();
+            if value.is_empty() {
+                errors.push(FieldError::invalid(format!("{field}.{name}"), value, why));
+            }
+        }
+        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+            controllers += 1;
+            if controllers > 1 {
+                errors.push(FieldError::invalid(
+                    "metadata.ownerReferences",
+                    owner.clone(),
+                    "Only one reference can have Controller set to true",
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Watches: a line of JSON per change, for as long as the client stays.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use futures::StreamExt;
+use konfidence_sdk::store::engine::{Change, EngineError, Event, Watch};
+use serde_json::{Value, json};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+
+use super::{engine_error, shape};
+use crate::http::Call;
+use crate::http::accept::Form;
+use crate::http::respond::Reply;
+use crate::resource::Resource;
+use crate::selector::Selection;
+use crate::server::Api;
+use crate::status::{ApiError, ApiResult};
+use crate::table;
+
+/// How long a watch lives that asks for no end.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
+/// How often a quiet watch says how far it is.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+/// Marks the bookmark after the initial objects.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
+    let (params, target) = (&call.params, &call.target);
+    let resource = Arc::clone(&target.resource);
+    let selection = Selection::of(&resource, &params.label_selector, &params.field_selector)?;
+    let from = super::list::version(&params.resource_version)?;
+    check_initial_events(call)?;
+    let collection = super::collection(&resource)?;
+    let namespace = target.namespace.as_deref();
+
+    // Without a version the client wants to know what is there; with one it knows already.
+    let initial = params.send_initial_events.unwrap_or(from.unwrap_or_default() == 0);
+    let mut pending = VecDeque::new();
+    let begin = if initial {
+        let listing = collection.list(namespace);
+        if from.is_some_and(|wanted| wanted > listing.revision) {
+            return Err(ApiError::too_large_version(from.unwrap_or_default(), listing.revision));
+        }
+        for object in listing.items.iter().filter(|object| selection.matches(&resource, object.json())) {
+            pending.push_back(Line::Object("ADDED", resource.show(object.json())));
+        }
+        if params.send_initial_events == Some(true) {
+            pending.push_back(Line::Bookmark { revision: listing.revision, initial_end: true });
+        }
+        listing.revision
+    } else {
+        from.unwrap_or_else(|| collection.engine().revision())
+    };
+    let watch = match collection.watch(namespace, begin) {
+        Ok(watch) => watch,
+        Err(error) => {
+            let line = error_line(&expired(&resource, error));
+            return Ok(Reply::lines(futures::stream::iter([Ok(line)]).boxed()));
+        }
+    };
+    let lifetime = params.timeout_seconds.filter(|seconds| *seconds > 0).map_or(LIFETIME, Duration::from_secs);
+    let now = Instant::now();
+    let mut bookmarks = interval_at(now + BOOKMARKS, BOOKMARKS);
+    bookmarks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let stream = Stream {
+        api: Arc::clone(api),
+        resource,
+        selection,
+        form: call.accept.form,
+        include: params.include_object.clone(),
+        pending,
+        watch,
+        bookmarks: params.bookmarks.then_some(bookmarks),
+        end: now + lifetime,
+        tables: 0,
+        over: false,
+    };
+    let lines = futures::stream::unfold(stream, |mut stream| async move {
+        let line = stream.next().await?;
+        Some((Ok(line), stream))
+    });
+    Ok(Reply::lines(lines.boxed()))
+}
+
+fn check_initial_events(call: &Call) -> ApiResult<()> {
+    let params = &call.params;
+    match (params.send_initial_events, params.resource_version_match.as_str()) {
+        (Some(_), "NotOlderThan") | (None, "") => Ok(()),
+        (Some(_), _) => Err(ApiError::bad_request(
+            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        )),
+        (None, _) => Err(ApiError::bad_request(
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is \
+             provided",
+        )),
+    }
+}
+
+/// A version that is gone, and one that has not been here: a server that lost its memory counts anew, and its clients
+/// have to list again in both cases.
+fn expired(resource: &Resource, error: EngineError) -> ApiError {
+    match error {
+        EngineError::Ahead { asked, present } => {
+            ApiError::expired(format!("too large resource version: {asked} ({present}); list again"))
+        }
+        other => engine_error(resource, "", other),
+    }
+}
+
+enum Line {
+    Object(&'static str, Value),
+    Bookmark { revision: u64, initial_end: bool },
+}
+
+struct Stream {
+    api: Arc<Api>,
+    resource: Arc<Resource>,
+    selection: Selection,
+    form: Form,
+    include: String,
+    pending: VecDeque<Line>,
+    watch: Watch,
+    bookmarks: Option<Interval>,
+    end: Instant,
+    /// How many tables have been sent: only the first says what its columns are.
+    tables: usize,
+    over: bool,
+}
+
+impl Stream {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.over {
+                return None;
+            }
+            if let Some(line) = self.pending.pop_front() {
+                return Some(self.write(line));
+            }
+            let mut ended = self.api.ended.subscribe();
+            tokio::select! {
+                biased;
+                event = self.watch.next() => match event? {
+                    Ok(event) => self.take(&event),
+                    Err(error) => {
+                        self.over = true;
+                        return Some(error_line(&expired(&self.resource, error)));
+                    }
+                },
+                () = sleep_until(self.end) => return None,
+                _ = ended.wait_for(|ended| *ended) => return None,
+                _ = tick(self.bookmarks.as_mut()) => {
+                    if let Ok(Some(revision)) = self.watch.progress() {
+                        self.pending.push_back(Line::Bookmark { revision, initial_end: false });
+                    }
+                }
+            }
+        }
+    }
+
+    /// What an event means to somebody who sees only the selected objects.
+    fn take(&mut self, event: &Event) {
+        let before =
+            event.previous.as_ref().is_some_and(|object| self.selection.matches(&self.resource, object.json()));
+        let after = event.change != Change::Deleted && self.selection.matches(&self.resource, event.object.json());
+        let line = match (before, after) {
+            (false, false) => return,
+            (false, true) => Line::Object("ADDED", self.resource.show(event.object.json())),
+            (true, true) => Line::Object("MODIFIED", self.resource.show(event.object.json())),
+            (true, false) => {
+                // The last state that the client could see, at the version of its leaving.
+                let last = match (&event.previous, event.change) {
+                    (Some(previous), Change::Modified) => previous.json(),
+                    _ => event.object.json(),
+                };
+                let mut last = self.resource.show(last);
+                if let Some(metadata) = last.get_mut("metadata") {
+                    metadata["resourceVersion"] = event.revision.to_string().into();
+                }
+                Line::Object("DELETED", last)
+            }
+        };
+        self.pending.push_back(line);
+    }
+
+    fn write(&mut self, line: Line) -> Bytes {
+        let (kind, object) = match line {
+            Line::Object(kind, object) => (kind, object),
+            Line::Bookmark { revision, initial_end } => ("BOOKMARK", self.bookmark(revision, initial_end)),
+        };
+        let object = match self.form {
+            Form::Whole => object,
+            Form::Metadata => shape::partial(&object),
+            Form::Table => {
+                let metadata = json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
+                let now = self.api.clock.now();
+                let rows: &[Value] = if kind == "BOOKMARK" { &[] } else { std::slice::from_ref(&object) };
+                let mut table = table::of(&self.resource, rows, metadata, &self.include, now);
+                if kind == "BOOKMARK" {
+                    table["rows"] = json!([{"cells": [], "object": shape::partial(&object)}]);
+                }
+                if self.tables > 0 {
+                    table["columnDefinitions"] = Value::Null;
+                }
+                self.tables += 1;
+                table
+            }
+        };
+        line_of(&json!({"type": kind, "object": object}))
+    }
+
+    fn bookmark(&self, revision: u64, initial_end: bool) -> Value {
+        let mut metadata = json!({"creationTimestamp": null, "resourceVersion": revision.to_string()});
+        if initial_end {
+            metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
+        }
+        json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
+    }
+}
+
+/// The next tick; never, if no bookmarks are wanted.
+async fn tick(bookmarks: Option<&mut Interval>) -> Instant {
+    match bookmarks {
+        Some(bookmarks) => bookmarks.tick().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn error_line(error: &ApiError) -> Bytes {
+    line_of(&json!({"type": "ERROR", "object": error.to_status()}))
+}
+
+fn line_of(event: &Value) -> Bytes {
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}
