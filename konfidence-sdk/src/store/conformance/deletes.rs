@@ -3,7 +3,7 @@
 use kube::core::ResourceExt;
 use serde_json::json;
 
-use super::fixture::{FINALIZER, conflicts, equal, holds, is_invalid, patch, wants};
+use super::fixture::{FINALIZER, conflicts, equal, holds, is_invalid, patch, shows, wants};
 use super::{Breach, Fixture, Subject, Verdict};
 use crate::store::{Key, ObjectStore, Precondition, Version};
 
@@ -15,7 +15,7 @@ pub(super) async fn a_delete_of_another_uid_conflicts<S: Subject>(at: &Fixture<'
     let key = Key::of(&*made);
     let other = Precondition { uid: Some(NOBODY.into()), resource_version: None };
     conflicts("the delete", at.store.delete(&key, &other).await)?;
-    equal("the object", &at.store.get_live(&key).await?, &Some(made))
+    shows("the object", at.store.get_live(&key).await?.as_ref(), Some(&made))
 }
 
 /// A delete that was decided on an old version conflicts and leaves the object.
@@ -24,7 +24,7 @@ pub(super) async fn a_delete_of_an_old_version_conflicts<S: Subject>(at: &Fixtur
     let key = Key::of(&*made);
     let now = at.store.patch(&key, &wants(&made, 2)).await?;
     conflicts("the delete", at.store.delete(&key, &Version::of(&*made).into()).await)?;
-    equal("the object", &at.store.get_live(&key).await?, &Some(now))
+    shows("the object", at.store.get_live(&key).await?.as_ref(), Some(&now))
 }
 
 /// A deleted object with a finalizer stays, marked with a deletionTimestamp, until the finalizer is removed.
@@ -40,7 +40,7 @@ pub(super) async fn a_finalizer_holds_a_deleted_object<S: Subject>(at: &Fixture<
     holds("it has a deletionTimestamp", held.metadata.deletion_timestamp.is_some())?;
     equal("the uid", &held.uid(), &made.uid())?;
     at.store.patch(&key, &patch(&*held, json!({"metadata": {"finalizers": null}}))).await?;
-    equal("the object without finalizer", &at.store.get_live(&key).await?, &None)
+    shows("the object without finalizer", at.store.get_live(&key).await?.as_ref(), None)
 }
 
 /// A finalizer that is added to a deleted object is refused.
@@ -106,5 +106,5 @@ pub(super) async fn dependants_go_with_their_last_owner<S: Subject>(at: &Fixture
     while at.store.get_live(&Key::of(&*shared)).await?.is_some() {
         patience.pause().await?;
     }
-    equal("what nobody owns", &at.store.get_live(&Key::of(&*free)).await?, &Some(free))
+    shows("what nobody owns", at.store.get_live(&Key::of(&*free)).await?.as_ref(), Some(&free))
 }

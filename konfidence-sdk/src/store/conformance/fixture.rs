@@ -199,6 +199,23 @@ pub(super) fn equal<T: PartialEq + Debug>(what: &str, seen: &T, expected: &T) ->
     Err(Breach::Broken(format!("{what} is {seen:?}, and ought to be {expected:?}")))
 }
 
+/// Says that a read shows this object. Who wrote which field is left aside: a cache need not keep it.
+pub(super) fn shows<K: Object>(what: &str, seen: Option<&Arc<K>>, expected: Option<&Arc<K>>) -> Result<(), Breach> {
+    let without_writers = |object: Option<&Arc<K>>| {
+        object.map(|object| {
+            let mut object = K::clone(object);
+            object.meta_mut().managed_fields = None;
+            object
+        })
+    };
+    equal(what, &without_writers(seen), &without_writers(expected))
+}
+
+/// Which objects a list shows, and in which state.
+pub(super) fn states<K: Object>(items: &[Arc<K>]) -> Vec<String> {
+    items.iter().map(|it| format!("{} at {}", Key::of(&**it), Version::of(&**it).resource_version)).collect()
+}
+
 /// Says that `what` holds.
 pub(super) fn holds(what: &str, is_so: bool) -> Result<(), Breach> {
     if is_so { Ok(()) } else { Err(Breach::Broken(format!("it does not hold that {what}"))) }

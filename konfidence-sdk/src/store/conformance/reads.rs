@@ -4,20 +4,20 @@ use konfidence_types::{Stage, VectorPromotionConfig};
 use kube::core::ResourceExt;
 use serde_json::json;
 
-use super::fixture::{equal, had, is_invalid, patch, wants};
+use super::fixture::{equal, had, is_invalid, patch, shows, states, wants};
 use super::{Breach, Fixture, Subject, Verdict};
 use crate::store::{BY_TARGET_STAGE, Indexed, Key, Listed, Object, ObjectStore, Query, Version};
 
 /// Live reads show each write as soon as it was answered.
 pub(super) async fn a_live_read_shows_every_write<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
     let key = at.key::<Stage>("dev");
-    let here = Query::within(&at.namespace);
+    let here = Query::<Stage>::within(&at.namespace);
     let created = at.store.create(&at.stage("dev")).await?;
-    equal("the created object", &at.store.get_live(&key).await?.as_ref(), &Some(&created))?;
+    shows("the created object", at.store.get_live(&key).await?.as_ref(), Some(&created))?;
     let patched = at.store.patch(&key, &wants(&created, 2)).await?;
-    equal("the patched object", &at.store.get_live(&key).await?.as_ref(), &Some(&patched))?;
+    shows("the patched object", at.store.get_live(&key).await?.as_ref(), Some(&patched))?;
     let status = at.store.patch_status(&key, &had(&patched, 1)).await?;
-    equal("the list", &at.store.list_live(&here).await?.items, &vec![status.clone()])?;
+    equal("the list", &states(&at.store.list_live(&here).await?.items), &states(std::slice::from_ref(&status)))?;
     at.store.delete(&key, &Version::of(&*status).into()).await?;
     equal("the list after the delete", &at.store.list_live(&here).await?.items, &Vec::new())
 }
@@ -25,22 +25,22 @@ pub(super) async fn a_live_read_shows_every_write<S: Subject>(at: &Fixture<'_, S
 /// Reads that may be cached show one's own writes once they were answered (promotion-protocol R1: a barrier).
 pub(super) async fn a_read_shows_ones_own_writes<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
     let key = at.key::<Stage>("dev");
-    let here = Query::within(&at.namespace);
+    let here = Query::<Stage>::within(&at.namespace);
     let created = at.store.create(&at.stage("dev")).await?;
-    equal("the created object", &at.store.get(&key).await?.as_ref(), &Some(&created))?;
+    shows("the created object", at.store.get(&key).await?.as_ref(), Some(&created))?;
     let patched = at.store.patch(&key, &wants(&created, 2)).await?;
-    equal("the patched object", &at.store.get(&key).await?.as_ref(), &Some(&patched))?;
+    shows("the patched object", at.store.get(&key).await?.as_ref(), Some(&patched))?;
     let status = at.store.patch_status(&key, &had(&patched, 1)).await?;
-    equal("the list", &at.store.list(&here).await?.items, &vec![status.clone()])?;
+    equal("the list", &states(&at.store.list(&here).await?.items), &states(std::slice::from_ref(&status)))?;
     at.store.delete(&key, &Version::of(&*status).into()).await?;
-    equal("the deleted object", &at.store.get(&key).await?, &None)
+    shows("the deleted object", at.store.get(&key).await?.as_ref(), None)
 }
 
 /// Reading an object that is not there answers that there is none.
 pub(super) async fn what_is_not_there_is_no_error<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
     let key = at.key::<Stage>("absent");
-    equal("a read", &at.store.get(&key).await?, &None)?;
-    equal("a live read", &at.store.get_live(&key).await?, &None)?;
+    shows("a read", at.store.get(&key).await?.as_ref(), None)?;
+    shows("a live read", at.store.get_live(&key).await?.as_ref(), None)?;
     equal("a list", &at.store.list(&Query::<Stage>::within(&at.namespace)).await?.items, &Vec::new())
 }
 
@@ -94,8 +94,12 @@ async fn agree<S: Subject>(at: &Fixture<'_, S>) -> Verdict {
         expected.retain(|config| {
             serde_json::to_value(&**config).is_ok_and(|json| (index.values)(&json).iter().any(|it| it == value))
         });
-        equal(&format!("the list by {value}"), &at.store.list(&by).await?.items, &expected)?;
-        equal(&format!("the live list by {value}"), &at.store.list_live(&by).await?.items, &expected)?;
+        equal(&format!("the list by {value}"), &states(&at.store.list(&by).await?.items), &states(&expected))?;
+        equal(
+            &format!("the live list by {value}"),
+            &states(&at.store.list_live(&by).await?.items),
+            &states(&expected),
+        )?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use konfidence_types::{Stage, StageStatus};
 use kube::core::ResourceExt;
 use serde_json::json;
 
-use super::fixture::{conflicts, equal, fails, finds_nothing, had, holds, is_invalid, patch, vector, wants};
+use super::fixture::{conflicts, equal, fails, finds_nothing, had, holds, is_invalid, patch, shows, vector, wants};
 use super::{Breach, Fixture, Subject, Verdict};
 use crate::store::{Key, ObjectStore, Patch, Precondition, StoreError, Version};
 
@@ -29,7 +29,7 @@ pub(super) async fn a_name_is_taken_once<S: Subject>(at: &Fixture<'_, S>) -> Ver
     second.spec.vector = vector(2);
     let taken = at.store.create(&second).await;
     fails("the second create", taken, "AlreadyExists", |it| matches!(it, StoreError::AlreadyExists { .. }))?;
-    equal("the first object", &at.store.get_live(&Key::of(&*first)).await?, &Some(first))
+    shows("the first object", at.store.get_live(&Key::of(&*first)).await?.as_ref(), Some(&first))
 }
 
 /// A status in a created object is dropped: it has a write of its own.
@@ -50,7 +50,7 @@ pub(super) async fn a_patch_on_an_old_version_conflicts_and_changes_nothing<S: S
     let now = at.store.patch(&key, &wants(&read, 2)).await?;
     conflicts("a patch on the old version", at.store.patch(&key, &wants(&read, 3)).await)?;
     conflicts("a status patch on the old version", at.store.patch_status(&key, &had(&read, 3)).await)?;
-    equal("the object", &at.store.get_live(&key).await?, &Some(now))
+    shows("the object", at.store.get_live(&key).await?.as_ref(), Some(&now))
 }
 
 /// A patch that was decided on an object with another uid conflicts.
@@ -60,7 +60,7 @@ pub(super) async fn a_patch_for_another_uid_conflicts<S: Subject>(at: &Fixture<'
     let mut for_another = wants(&made, 2);
     for_another.expected.uid = "00000000-0000-4000-8000-000000000000".into();
     conflicts("the patch", at.store.patch(&key, &for_another).await)?;
-    equal("the object", &at.store.get_live(&key).await?, &Some(made))
+    shows("the object", at.store.get_live(&key).await?.as_ref(), Some(&made))
 }
 
 /// A patch that names no resourceVersion is refused: there is no unconditional one.
@@ -71,7 +71,7 @@ pub(super) async fn a_patch_without_version_is_refused<S: Subject>(at: &Fixture<
     unconditional.expected.resource_version = String::new();
     is_invalid("the patch", at.store.patch(&key, &unconditional).await)?;
     is_invalid("the status patch", at.store.patch_status(&key, &unconditional).await)?;
-    equal("the object", &at.store.get_live(&key).await?, &Some(made))
+    shows("the object", at.store.get_live(&key).await?.as_ref(), Some(&made))
 }
 
 /// A merge patch changes what it names, removes what it names with null, replaces lists whole, and keeps the rest.

@@ -92,9 +92,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Uids from seed 0, a history of 100,000 writes, immediate garbage collection.
+    /// Uids from seed 0, a history of 10,000 writes (about 100 MB of objects of our kinds), immediate garbage collection.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, entropy: seeded(0), history: 100_000, collector: Collector::Immediate }
+        Self { clock, entropy: seeded(0), history: 10_000, collector: Collector::Immediate }
     }
 }
 
