@@ -1,2 +1,86 @@
-//! x
-fn main() {}
+//! Tasks of the repository: what is generated, what is checked, and the one command that runs every test.
+//!
+//! | command | does |
+//! |---|---|
+//! | `cargo xtask crds [--check]` | writes `deploy/crds/` from the types, or says that it is stale |
+//! | `cargo xtask rbac [--check]` | writes `deploy/rbac/` from the domains' tables, or says that it is stale |
+//! | `cargo xtask check` | the layering: who may depend on what |
+//! | `cargo xtask statements` | every statement of the specification is named by a test |
+//! | `cargo xtask test` | everything above, format, lints, docs, tests, the demo and the example |
+
+mod crds;
+mod generated;
+mod layering;
+mod rbac;
+mod statements;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What went wrong, for the person who ran the task.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct TaskError(String);
+
+impl TaskError {
+    fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+type TaskResult<T = ()> = Result<T, TaskError>;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Tasks of the repository")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Write the custom resource definitions to deploy/crds
+    Crds {
+        /// Write nothing; fail when a file is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write the cluster roles of the controllers to deploy/rbac
+    Rbac {
+        /// Write nothing; fail when a file is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check who depends on what
+    Check,
+    /// Check that every statement of the specification is named by a test
+    Statements,
+    /// Run every check and every test
+    Test,
+}
+
+fn main() -> ExitCode {
+    let root = root();
+    let done = match Arguments::parse().task {
+        Task::Crds { check } => generated::bring_up_to_date(&root.join("deploy/crds"), "crds", &crds::files, check),
+        Task::Rbac { check } => generated::bring_up_to_date(&root.join("deploy/rbac"), "rbac", &rbac::files, check),
+        Task::Check => layering::check(&root),
+        Task::Statements => statements::check(&root),
+        Task::Test => test::run(&root),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace, wherever the command was called.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}
