@@ -3,7 +3,7 @@
 //! A Landscape in a project's namespace wants one namespace: the one that it names, or one whose name is derived from
 //! project and Landscape. This domain makes it, proves by labels that it is ours, keeps those labels, records its name
 //! in `status.namespace` for the domains that look Stages up there, and deletes it with the Landscape. Whatever stands
-//! in the way is told in two conditions and heals when it goes away, by watch ([`affected`]).
+//! in the way is told in two conditions and heals when it goes away, by watch ([`affected_by_namespace`]).
 //!
 //! The source of the rules is routing.md, section 10 (R60 to R63). The unit of serialization is the Landscape.
 //!

@@ -1,5 +1,7 @@
 //! Whole lives of Landscapes over a store, healed by watch alone.
 
+use std::collections::BTreeSet;
+
 use konfidence_types::LandscapeSpec;
 
 use super::world::{World, eu};
@@ -257,6 +259,23 @@ async fn r62_two_projects_of_one_label_do_not_share_a_namespace() {
 }
 
 #[tokio::test]
+async fn r62_a_twin_that_goes_by_force_makes_room_although_the_namespace_stays() {
+    let mut world = World::new();
+    let twin = Key::new("confectionery", "eu");
+    world.make_namespace("confectionery", json!({ PROJECT: "bakery" })).await;
+    world.make_landscape("bakery", "eu", None).await;
+    world.settle().await;
+    world.make_landscape("confectionery", "eu", None).await;
+    world.settle().await;
+    assert_eq!(world.ready(&twin).await, "False/NamespaceConflict");
+
+    world.edit(&eu(), holding(&[])).await;
+    world.delete(&eu()).await;
+    world.settle().await;
+    assert_eq!(world.ready(&twin).await, "True/LandscapeReconciled");
+}
+
+#[tokio::test]
 async fn r63_a_refused_namespace_is_told_and_tried_again() {
     let mut world = World::new();
     world.make_landscape("bakery", "eu", None).await;
@@ -285,6 +304,37 @@ async fn a_cache_that_lags_never_lets_a_landscape_go_before_its_namespace() {
     world.reconcile(&eu()).await.unwrap();
     assert!(world.namespace(DERIVED).await.unwrap().metadata.deletion_timestamp.is_some());
     assert_eq!(world.ready(&eu()).await, "False/Terminating");
+}
+
+#[tokio::test]
+async fn a_whole_life_asks_for_exactly_what_the_access_table_says() {
+    let mut world = World::new();
+    world.make_landscape("bakery", "eu", None).await;
+    world.settle().await;
+    world.edit(&Key::<Namespace>::cluster(DERIVED), json!({ "labels": { "konfidence.cloud/type": null } })).await;
+    world.settle().await;
+    world.delete(&eu()).await;
+    world.settle().await;
+
+    let asked = world.store.take().into_iter().map(|request| {
+        let resource = format!("{}s", request.kind.to_lowercase());
+        match request.verb {
+            Verb::Get | Verb::GetLive => (resource, "get"),
+            Verb::List | Verb::ListLive => (resource, "list"),
+            Verb::Watch => (resource, "watch"),
+            Verb::Create => (resource, "create"),
+            Verb::Patch => (resource, "patch"),
+            Verb::PatchStatus => (format!("{resource}/status"), "patch"),
+            Verb::Delete => (resource, "delete"),
+        }
+    });
+    // What keeps the caches is the controller's, not the decision's.
+    let caches = ["landscapes", "namespaces"].map(|kind| ["list", "watch"].map(|verb| (kind.to_owned(), verb)));
+    let asked: BTreeSet<_> = asked.chain(caches.into_iter().flatten()).collect();
+    let granted = crate::landscape::ACCESS
+        .iter()
+        .flat_map(|access| access.verbs.iter().map(|verb| (access.resource.to_owned(), verb.as_str())));
+    assert_eq!(asked, granted.collect::<BTreeSet<_>>());
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod flows;
+mod loading;
 mod storm;
 mod table;
 mod world;
