@@ -41,6 +41,7 @@ mod apply;
 mod approve;
 mod attempt;
 mod decide;
+mod explain;
 mod hold;
 mod inbox;
 mod live;
@@ -72,6 +73,9 @@ pub use apply::{Applied, Stopped, Written, apply};
 pub use approve::approve;
 pub use attempt::Attempt;
 pub use decide::{Creation, decide};
+pub use explain::{
+    Drift, Ended, Execution, Explanation, Flow, NextStep, Place, PromotionExplanation, Wait, explain, explain_promotion,
+};
 pub use hold::Overrule;
 pub use inbox::Inbox;
 pub use make::requires_approval;

@@ -75,7 +75,7 @@ pub(super) struct Deciding<'a> {
 
 impl<'a> Deciding<'a> {
     /// A decision that has considered nothing yet.
-    fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
         let mut members: Vec<_> = snapshot.members().map(Member::new).collect();
         members.sort_by(|a, b| a.order().cmp(&b.order()));
         let was_in_progress = members.iter().any(|member| member.phase == Phase::InProgress);
