@@ -23,8 +23,8 @@ const TYPE: &str = "landscape";
 /// namespace that is deleted, a Landscape that is let go, a name that is made or recorded (R60 keeps it for good). And a
 /// lagging cache beside a live read would have the status go to and fro until it catches up.
 ///
-/// A plan never asks to be woken: whatever a Landscape waits for is an object, and [`affected_by_namespace`](super::affected_by_namespace)
-/// leads from that object back to it (R62).
+/// A plan never asks to be woken: whatever a Landscape waits for is an object, and
+/// [`affected_by_namespace`](super::affected_by_namespace) leads from that object back to it (R62).
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<Step, Reads> {
     let steps = judge(snapshot, now).steps;
     if snapshot.reads == Reads::Cached && !steps.is_empty() {
