@@ -70,14 +70,19 @@ impl<K> PartialEq for Query<K> {
 
 impl<K> Eq for Query<K> {}
 
-fn text(object: &Value, pointer: &str) -> Option<String> {
-    object.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+/// As [`Value::pointer`], less its escapes and the copies that they take: indexes are read at every write.
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('/').skip(1).try_fold(object, |value, field| value.get(field))
+}
+
+fn text(object: &Value, path: &str) -> Option<String> {
+    at(object, path).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// `landscape/name` of a Stage reference.
-fn stage_reference(object: &Value, pointer: &str) -> Vec<String> {
-    let Some(reference) = object.pointer(pointer) else { return Vec::new() };
-    match (text(reference, "/kind").as_deref(), text(reference, "/landscape"), text(reference, "/name")) {
+fn stage_reference(object: &Value, path: &str) -> Vec<String> {
+    let Some(reference) = at(object, path) else { return Vec::new() };
+    match (at(reference, "/kind").and_then(Value::as_str), text(reference, "/landscape"), text(reference, "/name")) {
         (Some("Stage"), Some(landscape), Some(name)) => vec![format!("{landscape}/{name}")],
         _ => Vec::new(),
     }

@@ -1,6 +1,7 @@
 //! The objects of one resource: reads.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::index::IndexEntries;
@@ -70,21 +71,24 @@ impl Collection {
         self.engine.read(|state| {
             state.check_revision(revision)?;
             let contents = &state.contents[self.number];
-            let mut since = contents.history.after(revision)?.rev().peekable();
-            if since.peek().is_none() {
-                return Ok(Listing { items: items(contents, namespace), revision });
+            // What the objects that changed since were then: the state before the first change.
+            let mut past: BTreeMap<(&str, &str), Option<&Arc<Document>>> = BTreeMap::new();
+            for event in contents.history.after(revision)?.filter(|event| is_in(event, namespace)) {
+                past.entry(place(&event.object)).or_insert(event.previous.as_ref());
             }
-            let now = items(contents, namespace);
-            let mut then: BTreeMap<(&str, &str), Arc<Document>> =
-                now.iter().map(|object| ((object.namespace(), object.name()), Arc::clone(object))).collect();
-            for event in since.filter(|event| is_in(event, namespace)) {
-                let key = (event.object.namespace(), event.object.name());
-                match &event.previous {
-                    Some(previous) => then.insert(key, Arc::clone(previous)),
-                    None => then.remove(&key),
-                };
+            let mut past = past.into_iter().peekable();
+            let mut items = Vec::new();
+            for (here, object) in entries(contents, namespace) {
+                while let Some((_, gone)) = past.next_if(|(place, _)| *place < here) {
+                    items.extend(gone.cloned());
+                }
+                match past.next_if(|(place, _)| *place == here) {
+                    Some((_, earlier)) => items.extend(earlier.cloned()),
+                    None => items.push(Arc::clone(object)),
+                }
             }
-            Ok(Listing { items: then.into_values().collect(), revision })
+            items.extend(past.filter_map(|(_, gone)| gone.cloned()));
+            Ok(Listing { items, revision })
         })
     }
 
@@ -159,9 +163,24 @@ pub(super) fn is_in(event: &Event, namespace: Option<&str>) -> bool {
     namespace.is_none_or(|namespace| event.object.namespace() == namespace)
 }
 
+fn place(object: &Document) -> (&str, &str) {
+    (object.namespace(), object.name())
+}
+
 fn items(contents: &Contents, namespace: Option<&str>) -> Vec<Arc<Document>> {
-    match namespace {
-        Some(namespace) => contents.objects.get(namespace).into_iter().flat_map(BTreeMap::values).cloned().collect(),
-        None => contents.objects.values().flat_map(BTreeMap::values).cloned().collect(),
-    }
+    entries(contents, namespace).map(|(_, object)| Arc::clone(object)).collect()
+}
+
+/// The objects in order, each with its namespace and name.
+fn entries<'a>(
+    contents: &'a Contents,
+    namespace: Option<&'a str>,
+) -> impl Iterator<Item = ((&'a str, &'a str), &'a Arc<Document>)> {
+    let namespaces = match namespace {
+        Some(namespace) => contents.objects.range::<str, _>((Bound::Included(namespace), Bound::Included(namespace))),
+        None => contents.objects.range::<str, _>(..),
+    };
+    namespaces.flat_map(|(namespace, names)| {
+        names.iter().map(move |(name, object)| ((namespace.as_str(), name.as_str()), object))
+    })
 }

@@ -58,7 +58,7 @@ impl History {
     ///
     /// # Errors
     /// [`EngineError::Expired`] when some of them are gone.
-    pub(super) fn after(&self, revision: u64) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>>, EngineError> {
+    pub(super) fn after(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, EngineError> {
         if revision < self.dropped {
             return Err(EngineError::Expired { asked: revision, oldest: self.dropped });
         }

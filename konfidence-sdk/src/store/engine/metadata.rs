@@ -136,7 +136,7 @@ pub(super) fn admit(
         return Err(EngineError::conflict(format!("the object has uid {}, not {uid}", current.uid())));
     }
     if scope == Scope::Status {
-        return Ok(with_status_of(&mut wanted, current.json()));
+        return Ok(with_status_of(wanted, current.json()));
     }
     keep_owned_by_server(&mut wanted, current.json())?;
     if let (Value::Object(fields), Scope::Main, true) = (&mut wanted, scope, resource.status_subresource) {
@@ -155,22 +155,25 @@ pub(super) fn admit(
 }
 
 /// The current object with the wanted status. Of the metadata only `managedFields` is taken over, because it tells who
-/// wrote the status.
-fn with_status_of(wanted: &mut Value, current: &Value) -> Value {
-    let mut next = current.clone();
-    if let (Value::Object(fields), Value::Object(wanted)) = (&mut next, &mut *wanted) {
-        match wanted.remove("status") {
-            Some(status) => fields.insert("status".into(), status),
-            None => fields.remove("status"),
-        };
+/// wrote the status. The rest is put back where it differs, which it seldom does: a copy would cost more.
+fn with_status_of(mut wanted: Value, current: &Value) -> Value {
+    if let (Value::Object(wanted), Value::Object(current)) = (&mut wanted, current) {
+        put_back(wanted, current, &["status", "metadata"]);
     }
-    if let (Ok(metadata), Ok(wanted)) = (of(&mut next), of(wanted)) {
-        match wanted.remove("managedFields") {
-            Some(managed) => metadata.insert("managedFields".into(), managed),
-            None => metadata.remove("managedFields"),
-        };
+    if let (Ok(wanted), Some(current)) = (of(&mut wanted), current.get("metadata").and_then(Value::as_object)) {
+        put_back(wanted, current, &["managedFields"]);
     }
-    next
+    wanted
+}
+
+/// Makes `wanted` equal to `current` in all fields but those that are `free`.
+fn put_back(wanted: &mut Map<String, Value>, current: &Map<String, Value>, free: &[&str]) {
+    wanted.retain(|field, _| free.contains(&field.as_str()) || current.contains_key(field));
+    for (field, value) in current {
+        if !free.contains(&field.as_str()) && wanted.get(field) != Some(value) {
+            wanted.insert(field.clone(), value.clone());
+        }
+    }
 }
 
 /// What the server owns stays as it is: left out it comes back, changed it is refused.
