@@ -8,6 +8,10 @@
 //! some moment. An implementation that caches must therefore wait for its own writes to come back through the watch
 //! (a barrier) and never lay them over what the watch delivered (promotion-protocol R1).
 //!
+//! In memory there are [`MemoryStore`], which behaves as a server without lag, and what tests put before a store:
+//! [`FaultyStore`] fails, [`StaleStore`] lags, [`RecordingStore`] counts. [`conformance`] is what every implementation
+//! has to pass; [`engine`] is what the one in memory and the embedded API server stand on.
+//!
 //! Several kinds in one store: a plain type implements the trait once per kind, and `store.get(&key)` picks the right
 //! one because keys, queries and patches carry the kind in their type.
 

@@ -136,7 +136,7 @@ pub(super) fn admit(
         return Err(EngineError::conflict(format!("the object has uid {}, not {uid}", current.uid())));
     }
     if scope == Scope::Status {
-        return Ok(with_status_of(wanted, current.json()));
+        return with_status_of(wanted, current.json());
     }
     keep_owned_by_server(&mut wanted, current.json())?;
     if let (Value::Object(fields), Scope::Main, true) = (&mut wanted, scope, resource.status_subresource) {
@@ -156,14 +156,15 @@ pub(super) fn admit(
 
 /// The current object with the wanted status. Of the metadata only `managedFields` is taken over, because it tells who
 /// wrote the status. The rest is put back where it differs, which it seldom does: a copy would cost more.
-fn with_status_of(mut wanted: Value, current: &Value) -> Value {
+fn with_status_of(mut wanted: Value, current: &Value) -> Result<Value, EngineError> {
+    let metadata = of(&mut wanted)?;
+    if let Some(current) = current.get("metadata").and_then(Value::as_object) {
+        put_back(metadata, current, &["managedFields"]);
+    }
     if let (Value::Object(wanted), Value::Object(current)) = (&mut wanted, current) {
         put_back(wanted, current, &["status", "metadata"]);
     }
-    if let (Ok(wanted), Some(current)) = (of(&mut wanted), current.get("metadata").and_then(Value::as_object)) {
-        put_back(wanted, current, &["managedFields"]);
-    }
-    wanted
+    Ok(wanted)
 }
 
 /// Makes `wanted` equal to `current` in all fields but those that are `free`.

@@ -210,3 +210,16 @@ fn a_name_that_is_free_again_gets_another_uid() {
     menus.delete("bakery", "winter", &any(), None).unwrap();
     assert_ne!(create(&menus, menu("winter")).uid(), first.uid());
 }
+
+#[test]
+fn what_is_no_object_is_refused_in_every_scope() {
+    let engine = engine();
+    let menus = menus(&engine);
+    create(&menus, menu("winter"));
+    for scope in [Scope::Main, Scope::Status, Scope::Whole] {
+        let refused = update(&menus, "winter", scope, |it| *it = Value::Null);
+        assert!(matches!(refused, Err(EngineError::Refused { .. })), "{refused:?}");
+    }
+    assert!(matches!(menus.create("winter".into(), Scope::Main), Err(EngineError::Refused { .. })));
+    assert_eq!(engine.revision(), 2);
+}
