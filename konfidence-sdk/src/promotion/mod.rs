@@ -19,6 +19,12 @@
 //!   between viewing the promotion and failing it. Whichever comes second fails (S2, S5).
 //! * A promotion's name carries its number, so the name is the lock of creating (P13).
 //!
+//! # People
+//!
+//! People take part through [`approve()`], [`reject()`], [`retry()`], [`promote()`], [`release()`], [`suspend()`] and
+//! [`resume()`]. Each reads live, judges, and makes one conditional write, or answers a [`Refusal`] and has written
+//! nothing. [`explain()`] tells what a config waits for, from the decision itself.
+//!
 //! # Transitions
 //!
 //! | from | to | step | rule |
