@@ -1,0 +1,53 @@
+//! `konfidence approve`: a person's yes.
+
+use std::sync::Arc;
+
+use clap::Args;
+use konfidence_sdk::clock::SystemClock;
+use konfidence_sdk::promotion;
+use konfidence_sdk::store::Key;
+use konfidence_types::VectorPromotion;
+
+use crate::cluster::{Cluster, ClusterArgs};
+use crate::failure::Failure;
+use crate::format::ObjectFormat;
+use crate::wait::WaitArgs;
+
+/// Approve a promotion, in the name of who the server says you are
+#[derive(Args)]
+pub(crate) struct Approve {
+    /// The promotion
+    name: String,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print the promotion
+    #[arg(short, long, value_enum)]
+    output: Option<ObjectFormat>,
+
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+impl Approve {
+    /// Runs the command.
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let cluster = self.cluster.connect().await?;
+        let caller = cluster.caller().await?;
+        let approved = approve(&cluster, &self.name, &caller).await?;
+        match self.output {
+            Some(format) => format.print(&*approved)?,
+            None => println!("promotion {}/{} approved by {caller}", cluster.namespace, self.name),
+        }
+        self.wait.run(&cluster, &self.name).await
+    }
+}
+
+/// Approves the promotion `name` in the name of `caller`.
+pub(crate) async fn approve(cluster: &Cluster, name: &str, caller: &str) -> Result<Arc<VectorPromotion>, Failure> {
+    let key = Key::new(&cluster.namespace, name);
+    cluster
+        .with_events(async |events| Ok(promotion::approve(&cluster.store, &SystemClock, events, &key, caller).await?))
+        .await
+}

@@ -1,0 +1,57 @@
+//! How objects are printed.
+
+use clap::ValueEnum;
+use comfy_table::{Table, presets};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// Output formats that print whole objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ObjectFormat {
+    /// The object as JSON
+    Json,
+    /// The object as YAML
+    Yaml,
+}
+
+impl ObjectFormat {
+    /// Prints one object.
+    pub(crate) fn print(self, object: &impl Serialize) -> Result<(), Failure> {
+        match self {
+            Self::Json => println!("{}", serde_json::to_string_pretty(object).map_err(Failure::other)?),
+            Self::Yaml => print!("{}", serde_saphyr::to_string(object).map_err(Failure::other)?),
+        }
+        Ok(())
+    }
+}
+
+/// Several objects as the one that kubectl would print.
+pub(crate) fn list_of(items: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
+}
+
+/// Columns below upper-case headers, without lines, as kubectl prints them.
+pub(crate) fn columns(headers: &[String], rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(headers.iter().map(|header| header.to_uppercase()));
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 3));
+    }
+    table.trim_fmt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_no_lines_and_no_trailing_blanks() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let text = columns(&row(["Name", "State"]), &[row(["menu-to-dev-1", "Succeeded"]), row(["x", ""])]);
+        assert_eq!(text, "NAME            STATE\nmenu-to-dev-1   Succeeded\nx");
+    }
+}

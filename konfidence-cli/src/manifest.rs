@@ -1,0 +1,219 @@
+//! Manifests for the embedded server: read, checked as a whole, and only then applied.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use konfidence_apiserver::ApiServer;
+use kube::api::{Patch, PatchParams};
+use kube::core::{DynamicObject, GroupVersionKind, TypeMeta};
+use kube::discovery::{self, Scope};
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, ResourceExt};
+use serde_json::Value;
+
+use crate::embedded::in_process;
+use crate::failure::{Failure, told};
+
+/// Greatest size of a file, in bytes: twice what an API server takes for one object.
+const MAX_BYTES: u64 = 6 * 1024 * 1024;
+/// No object of ours is nearly as deep; every walk over an object is as deep as the object.
+const MAX_DEPTH: usize = 128;
+/// How long a manifest waits for a namespace that a controller makes.
+const NAMESPACE_DEADLINE: Duration = Duration::from_secs(30);
+/// Whom the server notes down as the writer of the fields.
+const MANAGER: &str = "konfidence-dev";
+
+/// One object to apply.
+pub(crate) struct Manifest {
+    /// Where it comes from, for messages: `flow.yaml (document 2)`.
+    origin: String,
+    object: DynamicObject,
+    kind: GroupVersionKind,
+}
+
+/// Why one manifest was not applied.
+enum Refusal {
+    /// Its namespace does not exist, or not yet.
+    NoNamespace,
+    Other(Failure),
+}
+
+/// Reads every manifest of `paths` and tries all of them on a server that is thrown away.
+pub(crate) async fn read_and_check(paths: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
+    let mut manifests = Vec::new();
+    for path in paths {
+        for file in files(path)? {
+            manifests.extend(read(&file)?);
+        }
+    }
+    check(&manifests).await?;
+    Ok(manifests)
+}
+
+/// Reads the manifests of a text, `origin` being its name.
+pub(crate) fn parse(origin: &str, text: &str) -> Result<Vec<Manifest>, Failure> {
+    let options =
+        serde_saphyr::options! { budget: serde_saphyr::budget! { max_depth: MAX_DEPTH }, with_snippet: false };
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
+        .map_err(|error| Failure::Other(format!("{origin}: {}", first_line(&error.to_string()))))?;
+    let mut manifests = Vec::new();
+    for (at, document) in documents.into_iter().enumerate() {
+        let origin = format!("{origin} (document {})", at + 1);
+        match document {
+            Value::Null => {}
+            Value::Object(mut list) if list.get("kind").is_some_and(|kind| kind == "List") => {
+                let Some(Value::Array(items)) = list.remove("items") else {
+                    return Err(Failure::Other(format!("{origin}: a List without items")));
+                };
+                for item in items {
+                    manifests.push(manifest(origin.clone(), item)?);
+                }
+            }
+            object => manifests.push(manifest(origin, object)?),
+        }
+    }
+    Ok(manifests)
+}
+
+/// Applies the manifests in their order; those whose namespace a controller makes come as soon as it is there.
+pub(crate) async fn apply(client: &Client, manifests: &[Manifest]) -> Result<(), Failure> {
+    let mut early = Vec::new();
+    for manifest in manifests {
+        match manifest.apply(client).await {
+            Ok(()) => {}
+            Err(Refusal::NoNamespace) => early.push(manifest),
+            Err(Refusal::Other(failure)) => return Err(failure),
+        }
+    }
+    for manifest in early {
+        let namespace = manifest.object.namespace().unwrap_or_default();
+        let exists = |namespace: Option<&Namespace>| namespace.is_some();
+        let appears = await_condition(Api::<Namespace>::all(client.clone()), &namespace, exists);
+        // Whatever comes of the wait, the server has the last word.
+        let _ = tokio::time::timeout(NAMESPACE_DEADLINE, appears).await;
+        match manifest.apply(client).await {
+            Ok(()) => {}
+            Err(Refusal::NoNamespace) => {
+                return Err(Failure::NotFound(format!(
+                    "{}: namespace {namespace} does not exist: add it, or the Landscape that makes it, to the manifests",
+                    manifest.origin
+                )));
+            }
+            Err(Refusal::Other(failure)) => return Err(failure),
+        }
+    }
+    Ok(())
+}
+
+/// Applies all manifests to a server of their own, in which every namespace exists.
+async fn check(manifests: &[Manifest]) -> Result<(), Failure> {
+    let server = ApiServer::builder().our_kinds().build().map_err(Failure::other)?;
+    let client = in_process(&server);
+    for manifest in manifests {
+        match manifest.apply(&client).await {
+            Ok(()) => continue,
+            Err(Refusal::NoNamespace) => {}
+            Err(Refusal::Other(failure)) => return Err(failure),
+        }
+        let name = manifest.object.namespace().unwrap_or_default();
+        let namespace: Value = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        parse_one(&manifest.origin, namespace)?.apply(&client).await.map_err(Refusal::into_failure)?;
+        manifest.apply(&client).await.map_err(Refusal::into_failure)?;
+    }
+    server.end();
+    Ok(())
+}
+
+impl Manifest {
+    async fn apply(&self, client: &Client) -> Result<(), Refusal> {
+        let GroupVersionKind { group, version, kind } = &self.kind;
+        let of = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
+        let (resource, capabilities) = discovery::pinned_kind(client, &self.kind).await.map_err(|_| {
+            Refusal::Other(Failure::Other(format!("{}: this server has no kind {kind} of {of}", self.origin)))
+        })?;
+        let api: Api<DynamicObject> = if capabilities.scope == Scope::Cluster {
+            Api::all_with(client.clone(), &resource)
+        } else {
+            let namespace = self.object.namespace();
+            Api::namespaced_with(client.clone(), namespace.as_deref().unwrap_or("default"), &resource)
+        };
+        let params = PatchParams::apply(MANAGER).force().validation_strict();
+        match api.patch(&self.object.name_any(), &params, &Patch::Apply(&self.object)).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if is_about_a_namespace(&status) => Err(Refusal::NoNamespace),
+            Err(kube::Error::Api(status)) => {
+                Err(Refusal::Other(Failure::Other(format!("{}: {}", self.origin, first_line(&status.message)))))
+            }
+            Err(error) => Err(Refusal::Other(Failure::Other(format!("{}: {}", self.origin, told(&error))))),
+        }
+    }
+}
+
+impl Refusal {
+    fn into_failure(self) -> Failure {
+        match self {
+            Self::NoNamespace => Failure::NotFound("the namespace does not exist".into()),
+            Self::Other(failure) => failure,
+        }
+    }
+}
+
+fn is_about_a_namespace(status: &kube::core::Status) -> bool {
+    status.code == 404 && status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
+}
+
+/// The file, or the manifests of the folder by name.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error: std::io::Error| Failure::Other(format!("{}: {error}", path.display()));
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if file.extension().is_some_and(|extension| matches!(extension.to_str(), Some("yaml" | "yml" | "json"))) {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::Other(format!("{}: no .yaml, .yml or .json files in it", path.display())));
+    }
+    Ok(files)
+}
+
+fn read(file: &Path) -> Result<Vec<Manifest>, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", file.display()));
+    let bytes = fs::metadata(file).map_err(|error| failed(&error))?.len();
+    if bytes > MAX_BYTES {
+        return Err(failed(&format!("{bytes} bytes; a file of manifests may have at most {MAX_BYTES}: split it")));
+    }
+    let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
+    parse(&file.display().to_string(), &text)
+}
+
+fn parse_one(origin: &str, object: Value) -> Result<Manifest, Failure> {
+    manifest(origin.to_owned(), object)
+}
+
+fn manifest(origin: String, object: Value) -> Result<Manifest, Failure> {
+    let wrong = |what: &str| Failure::Other(format!("{origin}: {what}"));
+    if !object.is_object() {
+        return Err(wrong("not an object: every document needs apiVersion, kind and metadata.name"));
+    }
+    for field in ["/apiVersion", "/kind", "/metadata/name"] {
+        if object.pointer(field).and_then(Value::as_str).is_none_or(str::is_empty) {
+            return Err(wrong(&format!("{} is missing", field[1..].replace('/', "."))));
+        }
+    }
+    let object: DynamicObject = serde_json::from_value(object).map_err(|error| wrong(&error.to_string()))?;
+    let types = object.types.clone().unwrap_or_else(TypeMeta::default);
+    let kind = GroupVersionKind::try_from(&types).map_err(|error| wrong(&error.to_string()))?;
+    Ok(Manifest { origin, object, kind })
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
