@@ -134,10 +134,10 @@ impl FieldError {
     pub(crate) fn body(&self) -> String {
         let mut body = self.kind.words().to_owned();
         match &self.value {
-            Some(Value::String(text)) => body.push_str(&format!(": {}", quoted(text))),
-            // The real server prints what it cannot name as a Go null.
-            Some(Value::Null) => body.push_str(": null"),
-            Some(value) => body.push_str(&format!(": {value}")),
+            Some(Value::String(text)) => body.extend([": ", &quoted(text)]),
+            // The real server prints the absence of a value as the text "null".
+            Some(Value::Null) => body.push_str(": \"null\""),
+            Some(value) => body.extend([": ", &value.to_string()]),
             None => {}
         }
         if !self.detail.is_empty() {

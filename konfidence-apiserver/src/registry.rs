@@ -32,13 +32,12 @@ impl Served {
     /// Adds a resource; one of the same name is replaced.
     pub(crate) fn add(&mut self, resource: Arc<Resource>) {
         let group = self.groups.entry(resource.group.clone()).or_default();
-        let version = match group.versions.iter_mut().position(|version| version.name == resource.version) {
-            Some(at) => at,
-            None => {
-                group.versions.push(Version { name: resource.version.clone(), resources: BTreeMap::new() });
-                group.versions.sort_by_key(|version| std::cmp::Reverse(priority(&version.name)));
-                group.versions.iter().position(|version| version.name == resource.version).unwrap_or_default()
-            }
+        let version = if let Some(at) = group.versions.iter_mut().position(|version| version.name == resource.version) {
+            at
+        } else {
+            group.versions.push(Version { name: resource.version.clone(), resources: BTreeMap::new() });
+            group.versions.sort_by_key(|version| std::cmp::Reverse(priority(&version.name)));
+            group.versions.iter().position(|version| version.name == resource.version).unwrap_or_default()
         };
         if let Some(version) = group.versions.get_mut(version) {
             version.resources.insert(resource.plural.clone(), resource);

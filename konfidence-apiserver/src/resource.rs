@@ -134,7 +134,7 @@ impl Resource {
 }
 
 /// The shape of `metadata`, the same for every kind.
-pub(crate) static METADATA: LazyLock<Schema> = LazyLock::new(schemas::metadata);
+pub(crate) static METADATA: LazyLock<Arc<Schema>> = LazyLock::new(schemas::metadata);
 
 /// The shape of an object for field ownership.
 pub(crate) fn ownership(schema: &Structural) -> Structural {

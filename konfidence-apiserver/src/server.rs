@@ -1,13 +1,15 @@
 //! The server: an engine, what is served from it, and the ways to reach it.
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use konfidence_sdk::clock::{Clock, SystemClock};
-use konfidence_sdk::store::engine::{Engine, Options};
+use konfidence_sdk::store::engine::{Engine, Options, seeded};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -17,6 +19,9 @@ use crate::openapi::Cache;
 use crate::registry::Registry;
 use crate::status::ApiError;
 
+/// How long running requests may take to end when the server ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// What every request works with.
 pub(crate) struct Api {
     /// The objects.
@@ -25,7 +30,7 @@ pub(crate) struct Api {
     pub registry: Registry,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// OpenAPI documents that have been asked for.
+    /// `OpenAPI` documents that have been asked for.
     pub openapi: Cache,
     /// Becomes true when the server ends; open watches end with it.
     pub ended: watch::Sender<bool>,
@@ -101,7 +106,11 @@ impl Builder {
     /// When a definition would be refused.
     pub fn build(self) -> Result<ApiServer, BuildError> {
         let Self { engine, clock, crds } = self;
-        let engine = engine.unwrap_or_else(|| Engine::new(Options::new(Arc::clone(&clock))));
+        let engine = engine.unwrap_or_else(|| {
+            // Two runs of a server must not give the same uid to different objects.
+            let seed = RandomState::new().build_hasher().finish();
+            Engine::new(Options { entropy: seeded(seed), ..Options::new(Arc::clone(&clock)) })
+        });
         let ended = watch::Sender::new(false);
         let api = Arc::new(Api { engine, registry: Registry::default(), clock, openapi: Cache::default(), ended });
         api.registry.change(|served| builtin::serve(served, &api.engine));
@@ -132,7 +141,8 @@ impl ApiServer {
         &self.api.engine
     }
 
-    /// Serves on a port until `shutdown` is done; then open watches are ended and running requests are finished.
+    /// Serves on a port until `shutdown` is done; then open watches are ended and running requests are finished, for at
+    /// most five seconds: a client that does not read its answer does not keep the server.
     ///
     /// # Errors
     /// When the listener fails.
@@ -146,7 +156,18 @@ impl ApiServer {
             shutdown.await;
             api.ended.send_replace(true);
         };
-        axum::serve(listener, self.service()).with_graceful_shutdown(stop).await
+        let mut ended = self.api.ended.subscribe();
+        let late = async move {
+            // A sender that is gone cannot end anything any more, and then there is nothing to be late for.
+            if ended.wait_for(|ended| *ended).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(PATIENCE).await;
+        };
+        tokio::select! {
+            served = axum::serve(listener, self.service()).with_graceful_shutdown(stop).into_future() => served,
+            () = late => Ok(()),
+        }
     }
 
     /// Ends open watches, as the end of [`serve`](Self::serve) does: for servers that are used in process.

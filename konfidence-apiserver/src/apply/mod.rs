@@ -89,22 +89,22 @@ impl From<Conflicts> for ApiError {
 
 /// Notes in `new` that `manager` changed it from `live` (an empty object: it is new).
 pub(crate) fn track(live: &Value, new: &mut Value, schema: &Structural, manager: &Manager, now: Timestamp) {
-    let mut managed = Managed::of_write(live, new, !manager.subresource.is_empty());
+    let mut entries = Managed::of_write(live, new, !manager.subresource.is_empty());
     let live = bare(live);
     strip(new);
     let changes = compare(&live, new, schema);
     let taken = changes.modified.union(&changes.added);
     let lost = taken.union(&changes.removed);
-    for entry in &mut managed.0 {
+    for entry in &mut entries.0 {
         entry.fields = entry.fields.difference(&lost);
     }
-    managed.0.retain(|entry| !entry.fields.is_empty());
+    entries.0.retain(|entry| !entry.fields.is_empty());
     let taken = taken.difference(&nobodys());
     if !taken.is_empty() {
-        let before = managed.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
-        managed.set(manager, before.union(&taken), Some(seconds(now)));
+        let before = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
+        entries.set(manager, before.union(&taken), Some(seconds(now)));
     }
-    managed.write_to(new);
+    entries.write_to(new);
 }
 
 /// `live` after `manager` applied `config` to it.
@@ -147,18 +147,18 @@ fn apply_once(
 ) -> Result<Value, Conflicts> {
     let before = Managed::of(live);
     let live_bare = bare(live);
-    let mut managed = before.clone();
-    let last = managed.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
+    let mut entries = before.clone();
+    let last = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
     let wanted = fields_of(config, schema).difference(&nobodys());
-    managed.set(manager, wanted, None);
+    entries.set(manager, wanted, None);
 
     let merged = merge::merge(&live_bare, config, Some(schema));
-    let mut new = prune(&merged, &managed, &last, schema);
+    let mut new = prune(&merged, &entries, &last, schema);
 
     let changes = compare(&live_bare, &new, schema);
     let written = changes.modified.union(&changes.added);
     let mut conflicts = Vec::new();
-    for entry in managed.0.iter_mut().filter(|entry| !Managed::is_same(&entry.manager, manager)) {
+    for entry in entries.0.iter_mut().filter(|entry| !Managed::is_same(&entry.manager, manager)) {
         let contested = entry.fields.intersection(&written);
         conflicts.extend(contested.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }));
         entry.fields = entry.fields.difference(&contested).difference(&changes.removed);
@@ -167,16 +167,16 @@ fn apply_once(
         conflicts.sort_by(|a, b| (&a.manager, &a.path).cmp(&(&b.manager, &b.path)));
         return Err(Conflicts(conflicts));
     }
-    managed.0.retain(|entry| !entry.fields.is_empty());
-    let same_owners = before.0.len() == managed.0.len()
-        && before.0.iter().all(|entry| managed.get(&entry.manager).is_some_and(|now| now.fields == entry.fields));
+    entries.0.retain(|entry| !entry.fields.is_empty());
+    let same_owners = before.0.len() == entries.0.len()
+        && before.0.iter().all(|entry| entries.get(&entry.manager).is_some_and(|now| now.fields == entry.fields));
     if changes.is_same() && same_owners {
         before.write_to(&mut new);
         return Ok(new);
     }
-    let fields = managed.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
-    managed.set(manager, fields, Some(seconds(now)));
-    managed.write_to(&mut new);
+    let fields = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
+    entries.set(manager, fields, Some(seconds(now)));
+    entries.write_to(&mut new);
     Ok(new)
 }
 

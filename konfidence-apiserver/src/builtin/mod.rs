@@ -29,7 +29,7 @@ pub(crate) const NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-pub
 pub(crate) fn serve(served: &mut Served, engine: &Engine) {
     served.add(stored::<Namespace>(
         engine,
-        Names {
+        &Names {
             short: &["ns"],
             namespaced: false,
             status: true,
@@ -40,21 +40,21 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
     ));
     served.add(stored::<ConfigMap>(
         engine,
-        Names { short: &["cm"], ..Names::core("ConfigMap", "configmaps") },
+        &Names { short: &["cm"], ..Names::core("ConfigMap", "configmaps") },
         &[column("Data", "string", "data"), age()],
     ));
     served.add(stored::<Secret>(
         engine,
-        Names { selectable: &["type"], ..Names::core("Secret", "secrets") },
+        &Names { selectable: &["type"], ..Names::core("Secret", "secrets") },
         &[column("Type", "string", ".type"), column("Data", "string", "data"), age()],
     ));
     served.add(stored::<ServiceAccount>(
         engine,
-        Names { short: &["sa"], ..Names::core("ServiceAccount", "serviceaccounts") },
+        &Names { short: &["sa"], ..Names::core("ServiceAccount", "serviceaccounts") },
         &[column("Secrets", "string", "secrets"), age()],
     ));
     let events = Names { short: &["ev"], selectable: EVENT_FIELDS, ..Names::core("Event", "events") };
-    served.add(stored::<Event>(engine, events, &event_columns()));
+    served.add(stored::<Event>(engine, &events, &event_columns()));
     let newer = Names {
         group: "events.k8s.io",
         short: &["ev"],
@@ -70,18 +70,18 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
         ..Names::core("Event", "events")
     };
     let core_events = served.get("", "v1", "events").and_then(|core| core.collection.clone());
-    let mut newer = build::<EventsV1Event>(newer, &event_columns());
+    let mut newer = build::<EventsV1Event>(&newer, &event_columns());
     newer.collection = core_events;
     newer.view = View::Events;
     served.add(Arc::new(newer));
     served.add(stored::<Lease>(
         engine,
-        Names { group: "coordination.k8s.io", ..Names::core("Lease", "leases") },
+        &Names { group: "coordination.k8s.io", ..Names::core("Lease", "leases") },
         &[column("Holder", "string", ".spec.holderIdentity"), age()],
     ));
     served.add(stored::<CustomResourceDefinition>(
         engine,
-        Names {
+        &Names {
             group: APIEXTENSIONS,
             short: &["crd", "crds"],
             categories: &["api-extensions"],
@@ -152,8 +152,8 @@ fn owned(all: &[&str]) -> Vec<String> {
     all.iter().map(|one| (*one).to_owned()).collect()
 }
 
-fn build<K: JsonSchema>(names: Names, columns: &[Column]) -> Resource {
-    let schema = Arc::new(schemas::of::<K>());
+fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
+    let schema = schemas::of::<K>();
     Resource {
         group: names.group.to_owned(),
         version: "v1".to_owned(),
@@ -178,7 +178,7 @@ fn build<K: JsonSchema>(names: Names, columns: &[Column]) -> Resource {
     }
 }
 
-fn stored<K: JsonSchema>(engine: &Engine, names: Names, columns: &[Column]) -> Arc<Resource> {
+fn stored<K: JsonSchema>(engine: &Engine, names: &Names, columns: &[Column]) -> Arc<Resource> {
     let generations = names.generations;
     let mut resource = build::<K>(names, columns);
     resource.collection = Some(engine.collection(ResourceType {
@@ -194,7 +194,7 @@ fn stored<K: JsonSchema>(engine: &Engine, names: Names, columns: &[Column]) -> A
 }
 
 fn asked<K: JsonSchema>(group: &'static str, kind: &'static str, plural: &'static str) -> Arc<Resource> {
-    let mut resource = build::<K>(Names { group, namespaced: false, ..Names::core(kind, plural) }, &[]);
+    let mut resource = build::<K>(&Names { group, namespaced: false, ..Names::core(kind, plural) }, &[]);
     resource.verbs = ASKED;
     Arc::new(resource)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream::select_all;
 use konfidence_sdk::store::Precondition;
-use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope};
+use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope, Written};
 use serde_json::{Value, json};
 
 use crate::http::Call;
@@ -58,6 +58,17 @@ pub(crate) fn admit(api: &Api, call: &Call, name: &str) -> ApiResult<()> {
         }
         Some(_) => Ok(()),
     }
+}
+
+/// Looks again after the object is made: if the namespace went meanwhile, its sweep may have missed the object.
+pub(crate) fn readmit(api: &Api, call: &Call, made: &Written) -> ApiResult<()> {
+    let admitted = admit(api, call, made.object.name());
+    if admitted.is_err()
+        && let Some(collection) = &call.target.resource.collection
+    {
+        let _ = collection.delete(made.object.namespace(), made.object.name(), &Precondition::default(), None);
+    }
+    admitted
 }
 
 fn is_terminating(namespace: &Value) -> bool {

@@ -1,5 +1,8 @@
 //! Schemas of the kinds that are built in, from the types of `k8s-openapi`.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -15,8 +18,14 @@ const LISTS: &[(&str, Option<&str>)] = &[
     ("/properties/status/properties/conditions", Some("type")),
 ];
 
-/// The schema of a type, with everything it refers to written out.
-pub(crate) fn of<K: JsonSchema>() -> Schema {
+/// The schema of a type, with everything it refers to written out. It is made once in a process.
+pub(crate) fn of<K: JsonSchema>() -> Arc<Schema> {
+    static MADE: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(made.entry(K::schema_id().into_owned()).or_insert_with(|| Arc::new(make::<K>())))
+}
+
+fn make<K: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::openapi3();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -47,7 +56,7 @@ pub(crate) fn of<K: JsonSchema>() -> Schema {
 }
 
 /// The schema of `metadata`.
-pub(crate) fn metadata() -> Schema {
+pub(crate) fn metadata() -> Arc<Schema> {
     of::<ObjectMeta>()
 }
 
@@ -66,9 +75,15 @@ fn compile(schema: Value) -> Schema {
 fn open_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            if fields.contains_key("$ref") {
+            // The schema of schemas has a property of that name, which is no reference.
+            if fields.get("$ref").is_some_and(Value::is_string) {
                 *schema = json!({"x-kubernetes-preserve-unknown-fields": true});
                 return;
+            }
+            // An object of which nothing is said (owned fields, raw extensions) holds anything.
+            let silent = ["properties", "additionalProperties"].iter().all(|name| !fields.contains_key(*name));
+            if silent && fields.get("type").and_then(Value::as_str) == Some("object") {
+                fields.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
             }
             fields.values_mut().for_each(open_references);
         }

@@ -73,8 +73,8 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
         .filter_map(|version| {
             let source =
                 version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
-            let schema = match Schema::compile(source) {
-                Ok(schema) => Arc::new(schema),
+            let schema = match Schema::shared(&source) {
+                Ok(schema) => schema,
                 // The definition was validated; a schema that does not compile all the same is not served rather than
                 // served without its rules.
                 Err(error) => {

@@ -194,6 +194,46 @@ fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> 
     None
 }
 
+/// After a change of a definition: its names and storage version are noted in its status, and what it says now is
+/// served.
+pub(crate) fn settle(api: &Api, crd: &Value) {
+    let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let fresh = first_status(api, crd);
+    let settled = collection(api).and_then(|crds| {
+        let written = crds.update("", name, &Precondition::default(), Scope::Whole, |present| {
+            let mut next = present.json().clone();
+            next["status"]["acceptedNames"] = fresh["acceptedNames"].clone();
+            merge_conditions(&mut next["status"], &fresh["conditions"]);
+            let mut stored = next["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
+            for version in fresh["storedVersions"].as_array().into_iter().flatten() {
+                if !stored.contains(version) {
+                    stored.push(version.clone());
+                }
+            }
+            next["status"]["storedVersions"] = stored.into();
+            Ok::<_, EngineError>(next)
+        });
+        written.ok()
+    });
+    match settled {
+        Some(written) => install(api, written.object.json()),
+        None => install(api, crd),
+    }
+}
+
+/// A condition keeps its time unless its status changes.
+fn merge_conditions(status: &mut Value, fresh: &Value) {
+    let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    for condition in fresh.as_array().into_iter().flatten() {
+        match conditions.iter_mut().find(|one| one["type"] == condition["type"]) {
+            Some(known) if known["status"] == condition["status"] => {}
+            Some(known) => *known = condition.clone(),
+            None => conditions.push(condition.clone()),
+        }
+    }
+    status["conditions"] = conditions.into();
+}
+
 /// Serves the definitions that the engine holds already.
 pub(crate) fn resume(api: &Api) {
     for crd in collection(api).into_iter().flat_map(|crds| crds.list(None).items) {

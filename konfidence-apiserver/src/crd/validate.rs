@@ -1,6 +1,6 @@
 //! Which definitions are refused, and with which words.
 
-use kube::core::cel::{CompilationError, CompiledSchema, compile_schema};
+use kube::core::cel::{CompilationError, CompiledSchema};
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
@@ -135,12 +135,14 @@ fn check_version(version: &Value, at: &str, errors: &mut FieldErrors) {
                 });
             }
             check_structure(schema, &schema_at, true, errors);
-            check_rules(schema, &compile_schema(schema), &schema_at, errors);
-            if errors.len() == before {
-                match Schema::compile(schema.clone()) {
-                    Ok(compiled) => check_defaults(schema, &compiled.structure, &schema_at, errors),
-                    Err(why) => errors.push(FieldError::invalid(schema_at, Value::from("object"), why)),
+            match Schema::shared(schema) {
+                Ok(compiled) => {
+                    check_rules(schema, compiled.rules(), &schema_at, errors);
+                    if errors.len() == before {
+                        check_defaults(schema, &compiled.structure, &schema_at, errors);
+                    }
                 }
+                Err(why) => errors.push(FieldError::invalid(schema_at, Value::from("object"), why)),
             }
         }
     }
@@ -237,7 +239,7 @@ fn check_structure(schema: &Value, at: &str, root: bool, errors: &mut FieldError
                 let field = format!("{at}.x-kubernetes-list-map-keys[{index}]");
                 match item.properties.get(name) {
                     None => {
-                        errors.push(FieldError::invalid(field, name, "entries must all be names of item properties"))
+                        errors.push(FieldError::invalid(field, name, "entries must all be names of item properties"));
                     }
                     Some(property) if property.default.is_none() && !required.contains(&key) => {
                         errors.push(FieldError::required(
@@ -265,7 +267,7 @@ fn check_structure(schema: &Value, at: &str, root: bool, errors: &mut FieldError
     match schema.get("items") {
         Some(items @ Value::Object(_)) => check_structure(items, &format!("{at}.items"), false, errors),
         Some(_) => {
-            errors.push(FieldError::forbidden(format!("{at}.items"), "items must be a schema object and not an array"))
+            errors.push(FieldError::forbidden(format!("{at}.items"), "items must be a schema object and not an array"));
         }
         None if text("type") == "array" => {
             errors.push(FieldError::required(format!("{at}.items"), "must be specified"));

@@ -87,7 +87,7 @@ impl Accept {
             ("", _, _) => {}
             ("Table", "meta.k8s.io", "v1") => accept.form = Form::Table,
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => {
-                accept.form = Form::Metadata
+                accept.form = Form::Metadata;
             }
             ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => accept.aggregated = Some("v2"),
             _ => return None,

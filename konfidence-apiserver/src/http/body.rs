@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::protobuf;
 use crate::field::child;
 use crate::status::{ApiError, ApiResult};
 
@@ -53,6 +54,7 @@ pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> ApiResult<Decoded> {
     match media_type(headers).as_str() {
         "application/json" | "" | "*/*" => json(body),
         "application/yaml" => yaml(body),
+        protobuf::MEDIA_TYPE => Ok(Decoded { value: protobuf::decode(body)?, duplicates: Vec::new() }),
         _ => Err(ApiError::unsupported_media_type(&["application/json", "application/yaml"])),
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod accept;
 pub(crate) mod body;
 pub(crate) mod params;
 pub(crate) mod path;
+pub(crate) mod protobuf;
 pub(crate) mod respond;
 pub(crate) mod user;
 
@@ -93,7 +94,7 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     verbs::run(api, &head.method, &call)
 }
 
-/// Everything that is no resource: discovery, OpenAPI, health, version.
+/// Everything that is no resource: discovery, `OpenAPI`, health, version.
 fn root(
     api: &Api,
     served: &Served,

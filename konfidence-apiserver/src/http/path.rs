@@ -78,15 +78,12 @@ fn decoded(part: &str) -> Option<String> {
     let mut rest = part.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match (first, pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let (b'%', Some(byte)) = (first, pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
+            bytes.push(byte);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     String::from_utf8(bytes).ok()

@@ -1,4 +1,4 @@
-//! OpenAPI: what `kubectl explain` reads, and where clients look up whether the server validates fields.
+//! `OpenAPI`: what `kubectl explain` reads, and where clients look up whether the server validates fields.
 
 pub(crate) mod v3;
 

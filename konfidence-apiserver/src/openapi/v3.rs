@@ -1,4 +1,4 @@
-//! OpenAPI v3: one document per group and version.
+//! `OpenAPI` v3: one document per group and version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

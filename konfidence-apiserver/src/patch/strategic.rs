@@ -26,7 +26,7 @@ pub(crate) fn apply(patch: &Value, object: &mut Value) -> ApiResult<()> {
 
 fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResult<()> {
     match patch.get("$patch").map(|directive| directive.as_str().unwrap_or_default()) {
-        None => {}
+        None | Some("merge") => {}
         Some("replace") => {
             fields.clear();
             fields.extend(
@@ -38,7 +38,6 @@ fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResu
             fields.clear();
             return Ok(());
         }
-        Some("merge") => {}
         Some(other) => return Err(ApiError::bad_request(format!("Unknown patch type found: {other}"))),
     }
     if let Some(Value::Array(kept)) = patch.get("$retainKeys") {

@@ -14,19 +14,21 @@ mod path;
 mod prune;
 mod ratchet;
 mod rules;
+mod shared;
 mod structural;
 mod unique;
 mod values;
 
 pub(crate) use structural::{ListType, Structural};
 
+use kube::core::cel::CompiledSchema;
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
 
 /// A compiled schema of one version of a kind.
 pub(crate) struct Schema {
-    /// The schema as it was written, for OpenAPI.
+    /// The schema as it was written, for `OpenAPI`.
     pub source: Value,
     /// The object's shape.
     pub structure: Structural,
@@ -52,6 +54,11 @@ impl Schema {
             rules: rules::Rules::compile(&source),
             source,
         })
+    }
+
+    /// The compiled rules, each with what is wrong with it.
+    pub(crate) fn rules(&self) -> &CompiledSchema {
+        self.rules.compiled()
     }
 
     /// Drops fields that the schema does not know; gives their paths.

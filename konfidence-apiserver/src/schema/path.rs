@@ -10,7 +10,7 @@ pub(super) fn of(location: &Location) -> String {
     for segment in location {
         match segment {
             LocationSegment::Property(name) => path = child(&path, &name),
-            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
+            LocationSegment::Index(index) => path.extend(["[", &index.to_string(), "]"]),
         }
     }
     path

@@ -22,6 +22,10 @@ impl Rules {
         Self { compiled: compile_schema(schema), evaluator: Mutex::new(Validator::new()), empty: !has_rules(schema) }
     }
 
+    pub(super) fn compiled(&self) -> &CompiledSchema {
+        &self.compiled
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.empty
     }

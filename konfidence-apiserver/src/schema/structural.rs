@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// One node of a structural schema.
+// Each flag is one `x-kubernetes-` word of its own; they combine freely.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Structural {
     /// `object`, `array`, `string`, `integer`, `number`, `boolean`; `None`: any, or int-or-string.

@@ -32,7 +32,7 @@ impl Values {
     }
 }
 
-/// The schema in plain JSON schema: without the `x-kubernetes-` words, with OpenAPI's own spellings
+/// The schema in plain JSON schema: without the `x-kubernetes-` words, with `OpenAPI`'s own spellings
 /// (`nullable`, a boolean `exclusiveMinimum`, int-or-string) translated.
 fn plain(schema: &Value) -> Value {
     let Value::Object(source) = schema else { return schema.clone() };
@@ -121,20 +121,27 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
         ValidationErrorKind::Pattern { pattern } => invalid(in_body(format!("should match '{pattern}'"))),
         ValidationErrorKind::Format { format } => invalid(in_body(format!("must be of type {format}: {value}"))),
         ValidationErrorKind::Minimum { limit } => {
-            invalid(in_body(format!("should be greater than or equal to {limit}")))
+            invalid(in_body(format!("should be greater than or equal to {}", number(limit))))
         }
-        ValidationErrorKind::ExclusiveMinimum { limit } => invalid(in_body(format!("should be greater than {limit}"))),
-        ValidationErrorKind::Maximum { limit } => invalid(in_body(format!("should be less than or equal to {limit}"))),
-        ValidationErrorKind::ExclusiveMaximum { limit } => invalid(in_body(format!("should be less than {limit}"))),
+        ValidationErrorKind::ExclusiveMinimum { limit } => {
+            invalid(in_body(format!("should be greater than {}", number(limit))))
+        }
+        ValidationErrorKind::Maximum { limit } => {
+            invalid(in_body(format!("should be less than or equal to {}", number(limit))))
+        }
+        ValidationErrorKind::ExclusiveMaximum { limit } => {
+            invalid(in_body(format!("should be less than {}", number(limit))))
+        }
         ValidationErrorKind::MultipleOf { multiple_of } => {
             invalid(in_body(format!("should be a multiple of {multiple_of}")))
         }
         ValidationErrorKind::MinItems { limit } => invalid(in_body(format!("should have at least {limit} items"))),
-        ValidationErrorKind::MaxItems { limit } => FieldError::too_many(field.clone(), length(value), *limit),
         ValidationErrorKind::MinProperties { limit } => {
             invalid(in_body(format!("should have at least {limit} properties")))
         }
-        ValidationErrorKind::MaxProperties { limit } => FieldError::too_many(field.clone(), length(value), *limit),
+        ValidationErrorKind::MaxItems { limit } | ValidationErrorKind::MaxProperties { limit } => {
+            FieldError::too_many(field.clone(), length(value), *limit)
+        }
         ValidationErrorKind::UniqueItems => invalid(in_body("shouldn't contain duplicates".to_owned())),
         ValidationErrorKind::AnyOf { context } => {
             alternatives(&field, "must validate at least one schema (anyOf)", context, errors);
@@ -189,6 +196,11 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
+}
+
+/// A bound without a fraction that is none.
+fn number(limit: &Value) -> String {
+    limit.as_f64().map_or_else(|| limit.to_string(), |limit| limit.to_string())
 }
 
 fn length(value: &Value) -> usize {

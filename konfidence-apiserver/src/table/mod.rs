@@ -28,7 +28,7 @@ pub(crate) const CREATION_TIMESTAMP: &str = "CreationTimestamp is a timestamp re
 pub(crate) fn of<'a>(
     resource: &Resource,
     objects: impl IntoIterator<Item = &'a Value>,
-    metadata: Value,
+    metadata: &Value,
     include: &str,
     now: Timestamp,
 ) -> Value {
@@ -110,7 +110,7 @@ fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> {
 fn custom(column: &Column, object: &Value, now: Timestamp) -> Value {
     let Some(value) = path::first(object, &column.json_path) else { return Value::Null };
     match (column.kind.as_str(), value) {
-        ("string", Value::String(_)) => value.clone(),
+        ("string", Value::String(_)) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
         ("string", Value::Null) => Value::Null,
         ("string", other) => other.to_string().into(),
         ("integer", Value::Number(number)) => number.as_i64().map_or_else(
@@ -121,7 +121,6 @@ fn custom(column: &Column, object: &Value, now: Timestamp) -> Value {
             },
             Value::from,
         ),
-        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
         ("date", Value::String(text)) => match text.parse::<Timestamp>() {
             Ok(then) => age::human(now.duration_since(then)).into(),
             Err(_) => "<invalid>".into(),

@@ -94,12 +94,11 @@ fn closing(text: &str) -> Option<usize> {
     for (at, letter) in text.char_indices() {
         match (quote, letter) {
             (Some(open), letter) if letter == open => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(letter),
             (None, '[') => depth += 1,
             (None, ']') if depth == 0 => return Some(at),
             (None, ']') => depth -= 1,
-            (None, _) => {}
+            _ => {}
         }
     }
     None

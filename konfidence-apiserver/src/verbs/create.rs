@@ -59,6 +59,9 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     let scope = if super::hooks::after_create(api, resource, &mut object) { Scope::Whole } else { Scope::Main };
     let written =
         collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
+    if resource.namespaced {
+        namespaces::readmit(api, call, &written)?;
+    }
     super::hooks::written(api, resource, &written);
     Ok(Reply::created(shape::one(call, &resource.show(written.object.json()), api.clock.now())))
 }

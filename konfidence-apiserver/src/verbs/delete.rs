@@ -44,7 +44,7 @@ pub(super) fn collection(api: &std::sync::Arc<Api>, call: &Call) -> ApiResult<Re
             Err(error) => return Err(error),
         }
     }
-    Ok(Reply::object(shape::many(call, deleted, Value::Object(selected.metadata), api.clock.now())))
+    Ok(Reply::object(shape::many(call, deleted, &Value::Object(selected.metadata), api.clock.now())))
 }
 
 /// Deletes one object. Whether it is gone, and its last or present state.

@@ -64,7 +64,7 @@ pub(super) fn written(api: &Api, resource: &Resource, written: &Written) {
         if written.outcome == Outcome::Removed {
             crd::uninstall(api, written.object.json());
         } else {
-            crd::install(api, written.object.json());
+            crd::settle(api, written.object.json());
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::status::{ApiError, ApiResult};
 pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
     let selected = select(call)?;
     let objects = selected.objects.iter().map(|object| call.target.resource.show(object.json())).collect();
-    Ok(Reply::object(shape::many(call, objects, Value::Object(selected.metadata), api.clock.now())))
+    Ok(Reply::object(shape::many(call, objects, &Value::Object(selected.metadata), api.clock.now())))
 }
 
 /// What a list holds.
@@ -130,7 +130,7 @@ mod token {
     }
 
     pub(super) fn read(token: &str) -> Option<(u64, (String, String))> {
-        if !token.is_ascii() || token.len() % 2 != 0 {
+        if !token.is_ascii() || !token.len().is_multiple_of(2) {
             return None;
         }
         let bytes: Option<Vec<u8>> =

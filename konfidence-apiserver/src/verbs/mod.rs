@@ -20,6 +20,7 @@ mod watch;
 use std::sync::Arc;
 
 use http::Method;
+use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, Document, EngineError, Scope, Written};
 use serde_json::Value;
 
@@ -52,7 +53,7 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
         ("GET" | "HEAD", None) => list::run(api, call),
         ("GET" | "HEAD", Some(name)) => get::run(api, call, name),
         ("POST", None) => create::run(api, call),
-        ("DELETE", None) => delete::collection(api, call),
+        ("DELETE", None) if !(resource.namespaced && target.namespace.is_none()) => delete::collection(api, call),
         ("DELETE", Some(name)) if !subresource => delete::one(api, call, name),
         ("PUT", Some(name)) => update::run(api, call, name),
         ("PATCH", Some(name)) => patch::run(api, call, name),
@@ -107,7 +108,7 @@ fn read_modify_write(
     loop {
         let current = read(target, name)?;
         let wanted = next(&current)?;
-        let written = collection.update(target.namespace(), name, &Default::default(), scope, |present| {
+        let written = collection.update(target.namespace(), name, &Precondition::default(), scope, |present| {
             if present.revision() == current.revision() { Ok(wanted) } else { Err(Refused::Moved) }
         });
         match written {

@@ -21,12 +21,11 @@ pub(super) fn of(resource: &Resource, object: &Value) -> ApiResult<Value> {
         "spec": {},
         "status": {"replicas": number(&paths.status).unwrap_or_default()},
     });
-    match number(&paths.spec) {
-        Some(replicas) => scale["spec"]["replicas"] = replicas.into(),
-        None => {
-            let why = format!("the spec replicas field {:?} does not exist", paths.spec);
-            return Err(ApiError::internal(why));
-        }
+    if let Some(replicas) = number(&paths.spec) {
+        scale["spec"]["replicas"] = replicas.into();
+    } else {
+        let why = format!("the spec replicas field {:?} does not exist", paths.spec);
+        return Err(ApiError::internal(why));
     }
     if let Some(selector) = paths.selector.as_deref().and_then(|path| at(object, path)) {
         scale["status"]["selector"] = selector.clone();

@@ -16,13 +16,13 @@ pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> Value {
         Form::Table => {
             let metadata = json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
             let rows = [object];
-            table::of(&call.target.resource, rows, metadata, &call.params.include_object, now)
+            table::of(&call.target.resource, rows, &metadata, &call.params.include_object, now)
         }
     }
 }
 
 /// A list of objects.
-pub(super) fn many(call: &Call, objects: Vec<Value>, metadata: Value, now: Timestamp) -> Value {
+pub(super) fn many(call: &Call, objects: Vec<Value>, metadata: &Value, now: Timestamp) -> Value {
     let resource = &call.target.resource;
     match call.accept.form {
         Form::Whole => json!({

@@ -21,9 +21,9 @@ use crate::status::{ApiError, ApiResult};
 use crate::table;
 
 /// How long a watch lives that asks for no end.
-const LIFETIME: Duration = Duration::from_secs(30 * 60);
+const LIFETIME: Duration = Duration::from_mins(30);
 /// How often a quiet watch says how far it is.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARKS: Duration = Duration::from_mins(1);
 /// Marks the bookmark after the initial objects.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -197,7 +197,7 @@ impl Stream {
                 let metadata = json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
                 let now = self.api.clock.now();
                 let rows: &[Value] = if kind == "BOOKMARK" { &[] } else { std::slice::from_ref(&object) };
-                let mut table = table::of(&self.resource, rows, metadata, &self.include, now);
+                let mut table = table::of(&self.resource, rows, &metadata, &self.include, now);
                 if kind == "BOOKMARK" {
                     table["rows"] = json!([{"cells": [], "object": shape::partial(&object)}]);
                 }

@@ -41,8 +41,7 @@ fn keyed(object: &Value, old: Option<&Value>, fields: &[&str]) -> FieldErrors {
 
 fn secret(object: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = keyed(object, old, &["data"]);
-    if let Some(old) = old.filter(|old| old.get("type") != object.get("type")) {
-        let _ = old;
+    if old.is_some_and(|old| old.get("type") != object.get("type")) {
         errors.push(FieldError::invalid("type", object.get("type").cloned().unwrap_or_default(), "field is immutable"));
     }
     errors
@@ -69,9 +68,8 @@ fn event(resource: &Resource, object: &Value) -> FieldErrors {
         "" => (text("/involvedObject/namespace"), "involvedObject.namespace"),
         _ => (text("/regarding/namespace"), "regarding.namespace"),
     };
-    if !about.is_empty() && about != namespace {
-        errors.push(FieldError::invalid(field, about, "does not match event.namespace"));
-    } else if about.is_empty() && !matches!(namespace, "default" | "kube-system") {
+    let fits = if about.is_empty() { matches!(namespace, "default" | "kube-system") } else { about == namespace };
+    if !fits {
         errors.push(FieldError::invalid(field, about, "does not match event.namespace"));
     }
     if resource.group.is_empty() {

@@ -129,6 +129,9 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
         errors.push(FieldError::too_long("metadata.annotations", ANNOTATIONS as u64));
     }
     owners(object, &mut errors);
+    if let Some(old) = old {
+        kept_by_the_server(object, old, &mut errors);
+    }
     for (index, finalizer) in list(object, "finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
         let field = "metadata.finalizers";
@@ -143,6 +146,32 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
         }
     }
     errors
+}
+
+/// What only the server sets, and what a deletion fixes.
+fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
+    for name in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let pointer = format!("/metadata/{name}");
+        if let Some(value) = object.pointer(&pointer).filter(|value| Some(*value) != old.pointer(&pointer)) {
+            errors.push(FieldError::invalid(format!("metadata.{name}"), value.clone(), "field is immutable"));
+        }
+    }
+    let deleting = old.pointer("/metadata/deletionTimestamp").is_some();
+    let present = list(old, "finalizers");
+    let added: Vec<String> = list(object, "finalizers")
+        .iter()
+        .filter(|finalizer| !present.contains(finalizer))
+        .map(ToString::to_string)
+        .collect();
+    if deleting && !added.is_empty() {
+        errors.push(FieldError::forbidden(
+            "metadata.finalizers",
+            format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                added.join(", ")
+            ),
+        ));
+    }
 }
 
 fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {

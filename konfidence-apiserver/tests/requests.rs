@@ -1,0 +1,277 @@
+//! Bad input, negotiation, and the words of refusals.
+
+mod support;
+
+use axum::body::Body;
+use serde_json::{Value, json};
+use support::{STAGES, get, json_request, send, server, stage};
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_make_no_sense_are_refused_with_the_right_code() {
+    let server = server();
+    let json = [("content-type", "application/json")];
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
+    let arrays = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let mut other = stage("dev");
+    other["kind"] = "Landscape".into();
+    let mut version = stage("dev");
+    version["apiVersion"] = "konfidence.cloud/v9".into();
+    let mut namespace = stage("dev");
+    namespace["metadata"]["namespace"] = "other".into();
+    for (what, code, body) in [
+        ("malformed", 400, "{\"a\":".to_owned()),
+        ("empty", 400, String::new()),
+        ("no object", 400, "[1]".to_owned()),
+        ("without a kind", 400, "{}".to_owned()),
+        ("nested objects", 400, deep.clone()),
+        ("nested arrays", 400, arrays),
+        ("another kind", 422, other.to_string()),
+        ("another version", 400, version.to_string()),
+        ("another namespace", 400, namespace.to_string()),
+        ("10 MB", 413, format!("{{\"a\":\"{}\"}}", "x".repeat(10 * 1024 * 1024))),
+    ] {
+        let answer = send(&server, "POST", STAGES, &json, body).await;
+        assert_eq!(answer.code, code, "{what}: {}", answer.body);
+        assert_eq!(answer.body["kind"], "Status", "{what}");
+    }
+    let yaml = [("content-type", "application/yaml")];
+    assert_eq!(send(&server, "POST", STAGES, &yaml, "a: [b").await.code, 400);
+    assert_eq!(send(&server, "POST", STAGES, &yaml, deep).await.code, 400);
+    let protobuf = [("content-type", "application/vnd.kubernetes.protobuf")];
+    assert_eq!(send(&server, "POST", STAGES, &protobuf, "k8s\0").await.code, 415);
+    assert_eq!(send(&server, "POST", STAGES, &[("content-type", "text/plain")], "x").await.code, 415);
+    assert_eq!(get(&server, STAGES).await.body["items"], json!([]), "nothing was made");
+}
+
+#[tokio::test(start_paused = true)]
+async fn yaml_makes_an_object_too() {
+    let server = server();
+    let yaml = "apiVersion: konfidence.cloud/v1alpha1\nkind: Stage\nmetadata: {name: dev}\nspec: {vector: v1}\n";
+    let made = send(&server, "POST", STAGES, &[("content-type", "application/yaml")], yaml).await;
+    assert_eq!((made.code, &made.body["spec"]["vector"]), (201, &json!("v1")));
+    let shown = send(&server, "GET", &format!("{STAGES}/dev"), &[("accept", "application/yaml")], Body::empty()).await;
+    assert!(shown.body.as_str().is_some_and(|text| text.contains("vector: v1")), "{}", shown.body);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_paths_and_methods_are_told_apart() {
+    let server = server();
+    for path in ["/nonsense", "/apis/none.example/v1/things", "/api/v1/things", "/apis/konfidence.cloud/v9/stages"] {
+        let answer = get(&server, path).await;
+        assert_eq!((answer.code, &answer.body["reason"]), (404, &json!("NotFound")), "{path}");
+    }
+    assert_eq!(get(&server, &format!("{STAGES}/none")).await.message(), "stages.konfidence.cloud \"none\" not found");
+    assert_eq!(send(&server, "PUT", STAGES, &[], Body::empty()).await.code, 405);
+    assert_eq!(send(&server, "BREW", STAGES, &[], Body::empty()).await.code, 405);
+    assert_eq!(json_request(&server, "POST", "/version", &json!({})).await.code, 405);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_fields_are_ignored_warned_of_or_refused_as_asked() {
+    let server = server();
+    let mut typo = stage("dev");
+    typo["spec"]["vektor"] = "x".into();
+    typo["metadata"]["lables"] = json!({});
+    let strict = json_request(&server, "POST", &format!("{STAGES}?fieldValidation=Strict"), &typo).await;
+    assert_eq!(strict.code, 400);
+    assert_eq!(
+        strict.message(),
+        "Stage in version \"v1alpha1\" cannot be handled as a Stage: strict decoding error: unknown field \
+         \"metadata.lables\", unknown field \"spec.vektor\""
+    );
+    let warned = json_request(&server, "POST", STAGES, &typo).await;
+    let warnings: Vec<_> =
+        warned.headers.get_all("warning").iter().map(|value| value.to_str().unwrap_or_default()).collect();
+    assert_eq!(warned.code, 201);
+    assert_eq!(warnings, [r#"299 - "unknown field \"metadata.lables\"""#, r#"299 - "unknown field \"spec.vektor\"""#]);
+    assert_eq!(warned.body["spec"], json!({"vector": "v1"}));
+    typo["metadata"]["name"] = "test".into();
+    let ignored = json_request(&server, "POST", &format!("{STAGES}?fieldValidation=Ignore"), &typo).await;
+    assert!(ignored.code == 201 && !ignored.headers.contains_key("warning"));
+    let duplicate = r#"{"apiVersion": "konfidence.cloud/v1alpha1", "kind": "Stage", "metadata": {"name": "dup"},
+        "spec": {"vector": "a", "vector": "b"}}"#;
+    let path = format!("{STAGES}?fieldValidation=Strict");
+    let refused = send(&server, "POST", &path, &[("content-type", "application/json")], duplicate).await;
+    assert!(
+        refused.message().ends_with("strict decoding error: duplicate field \"spec.vector\""),
+        "{}",
+        refused.message()
+    );
+    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?fieldValidation=Perhaps"), &typo).await.code, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_names_are_refused_in_the_real_servers_words() {
+    let server = server();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    let refused = json_request(&server, "POST", maps, &map("Dev_1")).await;
+    assert_eq!(refused.code, 422);
+    assert_eq!(
+        refused.message(),
+        "ConfigMap \"Dev_1\" is invalid: metadata.name: Invalid value: \"Dev_1\": a lowercase RFC 1123 \
+         subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an \
+         alphanumeric character (e.g. 'example.com', regex used for validation is \
+         '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    );
+    assert_eq!(refused.body["details"]["causes"][0]["field"], "metadata.name");
+    assert_eq!(refused.body["details"]["causes"][0]["reason"], "FieldValueInvalid");
+    let unnamed = json_request(&server, "POST", maps, &json!({"apiVersion": "v1", "kind": "ConfigMap"})).await;
+    assert!(unnamed.message().contains("metadata.name: Required value: name or generateName is required"));
+    let longest = "a".repeat(253);
+    assert_eq!(json_request(&server, "POST", maps, &map(&longest)).await.code, 201);
+    assert_eq!(json_request(&server, "POST", maps, &map(&format!("{longest}a"))).await.code, 422);
+}
+
+#[tokio::test(start_paused = true)]
+async fn broken_rules_name_their_fields() {
+    let server = server();
+    let configs = "/apis/konfidence.cloud/v1alpha1/namespaces/default/vectorpromotionconfigs";
+    let config = json!({"apiVersion": "konfidence.cloud/v1alpha1", "kind": "VectorPromotionConfig",
+        "metadata": {"name": "bad"}, "spec": {"source": {"kind": "Nonsense", "name": "x"}, "keepLastPromotions": -1}});
+    let refused = json_request(&server, "POST", configs, &config).await;
+    assert_eq!(refused.code, 422);
+    let causes: Vec<&Value> = refused.body["details"]["causes"].as_array().expect("causes").iter().collect();
+    let cause = |field: &str| causes.iter().find(|cause| cause["field"] == field).map(|cause| cause["message"].clone());
+    assert_eq!(cause("spec.target"), Some(json!("Required value")));
+    assert_eq!(
+        cause("spec.keepLastPromotions"),
+        Some(json!("Invalid value: -1: spec.keepLastPromotions in body should be greater than or equal to 0"))
+    );
+    assert_eq!(
+        cause("spec.source.kind"),
+        Some(json!("Unsupported value: \"Nonsense\": supported values: \"VectorTemplate\", \"Stage\""))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn custom_resources_take_no_strategic_patch_and_no_protobuf() {
+    let server = server();
+    json_request(&server, "POST", STAGES, &stage("dev")).await;
+    let path = format!("{STAGES}/dev");
+    let strategic = [("content-type", "application/strategic-merge-patch+json")];
+    let refused = send(&server, "PATCH", &path, &strategic, r#"{"spec":{"vector":"x"}}"#).await;
+    assert_eq!(refused.code, 415);
+    assert_eq!(
+        refused.message(),
+        "the body of the request was in an unknown format - accepted media types include: \
+         application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    );
+    let only = [("accept", "application/vnd.kubernetes.protobuf")];
+    assert_eq!(send(&server, "GET", &path, &only, Body::empty()).await.code, 406);
+    let either = [("accept", "application/vnd.kubernetes.protobuf, application/json")];
+    assert_eq!(send(&server, "GET", &path, &either, Body::empty()).await.code, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn json_patches_are_all_or_nothing() {
+    let server = server();
+    json_request(&server, "POST", STAGES, &stage("dev")).await;
+    let path = format!("{STAGES}/dev");
+    let kind = [("content-type", "application/json-patch+json")];
+    let half =
+        r#"[{"op":"replace","path":"/spec/vector","value":"x"},{"op":"test","path":"/spec/vector","value":"y"}]"#;
+    assert_eq!(send(&server, "PATCH", &path, &kind, half).await.code, 422);
+    assert_eq!(get(&server, &path).await.body["spec"]["vector"], "v1");
+    assert_eq!(send(&server, "PATCH", &path, &kind, r#"{"op":"x"}"#).await.code, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_is_who_the_headers_say() {
+    let server = server();
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let review = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
+    let own = send(&server, "POST", path, &[], review).await;
+    assert_eq!(own.body["status"]["userInfo"]["username"], "konfidence-dev");
+    let other = [("impersonate-user", "ada"), ("impersonate-group", "bakers")];
+    let other = send(&server, "POST", path, &other, review).await;
+    assert_eq!(other.code, 201);
+    assert_eq!(
+        other.body["status"]["userInfo"],
+        json!({"username": "ada", "groups": ["bakers", "system:authenticated"]})
+    );
+    let access = r#"{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview",
+        "spec":{"resourceAttributes":{"verb":"get","resource":"stages"}}}"#;
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    assert_eq!(send(&server, "POST", path, &[], access).await.body["status"]["allowed"], true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tables_and_bare_metadata_are_made_on_request() {
+    let server = server();
+    json_request(&server, "POST", STAGES, &stage("dev")).await;
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let table = send(&server, "GET", STAGES, &table, Body::empty()).await.body;
+    assert_eq!(table["kind"], "Table");
+    assert_eq!(table["columnDefinitions"][0]["name"], "Name");
+    assert_eq!(table["rows"][0]["cells"][0], "dev");
+    assert_eq!(table["rows"][0]["cells"][1], "v1");
+    assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+    let whole = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let whole = send(&server, "GET", &format!("{STAGES}?includeObject=Object"), &whole, Body::empty()).await.body;
+    assert_eq!(whole["rows"][0]["object"]["spec"]["vector"], "v1");
+    let partial = [("accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")];
+    let partial = send(&server, "GET", STAGES, &partial, Body::empty()).await.body;
+    assert_eq!(partial["kind"], "PartialObjectMetadataList");
+    assert_eq!(partial["items"][0].get("spec"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_answers_and_writes_nothing() {
+    let server = server();
+    let before = server.engine().revision();
+    let made = json_request(&server, "POST", &format!("{STAGES}?dryRun=All"), &stage("dev")).await;
+    assert_eq!((made.code, &made.body["metadata"]["name"]), (201, &json!("dev")));
+    assert_eq!(get(&server, &format!("{STAGES}/dev")).await.code, 404);
+    assert_eq!(server.engine().revision(), before);
+    json_request(&server, "POST", STAGES, &stage("dev")).await;
+    let before = server.engine().revision();
+    let path = format!("{STAGES}/dev?dryRun=All");
+    let merge = [("content-type", "application/merge-patch+json")];
+    let patched = send(&server, "PATCH", &path, &merge, r#"{"spec":{"vector":"x"}}"#).await;
+    assert_eq!(patched.body["spec"]["vector"], "x");
+    assert_eq!(send(&server, "DELETE", &path, &[], Body::empty()).await.code, 200);
+    assert_eq!(server.engine().revision(), before);
+    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?dryRun=Some"), &stage("x")).await.code, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletes_honour_their_preconditions() {
+    let server = server();
+    let made = json_request(&server, "POST", STAGES, &stage("dev")).await.body;
+    let path = format!("{STAGES}/dev");
+    let wrong = json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "another"}});
+    let refused = json_request(&server, "DELETE", &path, &wrong).await;
+    assert_eq!(refused.code, 409);
+    assert!(refused.message().contains("Precondition failed: UID in precondition: another, UID in object meta: "));
+    let right = json!({"preconditions": {"resourceVersion": made["metadata"]["resourceVersion"]}});
+    let gone = json_request(&server, "DELETE", &path, &right).await;
+    assert_eq!(
+        (gone.code, &gone.body["status"], &gone.body["details"]["kind"]),
+        (200, &json!("Success"), &json!("stages"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_needs_the_version_that_was_read() {
+    let server = server();
+    let mut made = json_request(&server, "POST", STAGES, &stage("dev")).await.body;
+    let path = format!("{STAGES}/dev");
+    let unread = json_request(&server, "PUT", &path, &stage("dev")).await;
+    assert_eq!(unread.code, 422);
+    assert!(unread.message().contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
+    made["spec"]["vector"] = "v2".into();
+    assert_eq!(json_request(&server, "PUT", &path, &made).await.code, 200);
+    let stale = json_request(&server, "PUT", &path, &made).await;
+    assert_eq!(stale.code, 409);
+    assert_eq!(
+        stale.message(),
+        "Operation cannot be fulfilled on stages.konfidence.cloud \"dev\": the object has been modified; please apply \
+         your changes to the latest version and try again"
+    );
+    let elsewhere = json_request(&server, "PUT", &format!("{STAGES}/test"), &made).await;
+    assert_eq!(
+        (elsewhere.code, elsewhere.message()),
+        (400, "the name of the object (dev) does not match the name on the URL (test)")
+    );
+}
