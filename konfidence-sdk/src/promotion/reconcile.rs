@@ -25,6 +25,8 @@ use crate::store::{Key, ObjectRef, StoreError};
 const ROUNDS: usize = 1024;
 /// So many conflicts at most; then somebody else is busy with the same objects, and their change will wake us.
 const CONFLICTS: usize = 8;
+/// When to look again after that, in case it does not.
+const CONTENDED: SignedDuration = SignedDuration::from_secs(1);
 /// When to look again where a view is behind a live read, in case the watch event that brings it forward is lost.
 const LAGGING: SignedDuration = SignedDuration::from_secs(5);
 
@@ -126,7 +128,7 @@ impl Pass {
                 Some(Stopped::Setback(setback)) => self.setback = Some(setback),
                 Some(Stopped::Failed(error)) => return Err(error),
                 Some(Stopped::Conflict) if conflicts < CONFLICTS => conflicts += 1,
-                Some(Stopped::Conflict) => break,
+                Some(Stopped::Conflict) => return Ok(Some(now.saturating_add(CONTENDED).unwrap_or(now))),
             }
         }
         Ok(Some(now))
