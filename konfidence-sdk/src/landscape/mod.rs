@@ -48,6 +48,8 @@ use crate::store::{Key, ObjectRef, ObjectStore, StoreError};
 mod affected;
 mod decide;
 mod explain;
+#[cfg(any(test, feature = "mock"))]
+mod overlay;
 mod snapshot;
 mod steps;
 #[cfg(test)]
@@ -56,6 +58,8 @@ mod tests;
 pub use affected::{affected_by_landscape, affected_by_namespace};
 pub use decide::decide;
 pub use explain::{Explanation, explain};
+#[cfg(any(test, feature = "mock"))]
+pub use overlay::LandscapeOverlay;
 pub use snapshot::{Reads, Rival, Snapshot, load};
 pub use steps::{Applied, Notice, Step, apply};
 

@@ -53,6 +53,8 @@ mod inbox;
 mod live;
 mod make;
 mod manual;
+#[cfg(any(test, feature = "mock"))]
+mod overlay;
 mod promote;
 mod reconcile;
 mod record;
@@ -85,6 +87,8 @@ pub use explain::{
 pub use hold::Overrule;
 pub use inbox::Inbox;
 pub use make::requires_approval;
+#[cfg(any(test, feature = "mock"))]
+pub use overlay::PromotionOverlay;
 pub use promote::promote;
 pub use reconcile::{Outcome, Transition, reconcile};
 pub use record::{Record, Records};

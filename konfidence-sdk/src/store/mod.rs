@@ -22,6 +22,8 @@ mod faulty;
 mod indexed;
 mod key;
 mod memory;
+#[cfg(any(test, feature = "mock"))]
+pub(crate) mod overlay;
 mod recording;
 mod request;
 mod stale;
