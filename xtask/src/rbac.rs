@@ -1,6 +1,7 @@
-//! The cluster roles of the controllers, from the domains' own tables of what they ask.
+//! The cluster roles of the controllers, from the tables of what each domain, and the process around it, asks.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use konfidence_controllers::wiring;
 use konfidence_sdk::access::Access;
 use konfidence_sdk::{landscape, promotion};
 use kube::core::ObjectMeta;
@@ -9,8 +10,11 @@ use crate::TaskResult;
 use crate::generated::{Files, yaml};
 
 /// Name of a role and the table behind it.
-const ROLES: [(&str, &[Access]); 2] =
-    [("konfidence-landscape-controller", landscape::ACCESS), ("konfidence-promotion-controller", promotion::ACCESS)];
+const ROLES: [(&str, &[Access]); 3] = [
+    ("konfidence-controller-process", wiring::ACCESS),
+    ("konfidence-landscape-controller", landscape::ACCESS),
+    ("konfidence-promotion-controller", promotion::ACCESS),
+];
 
 /// One file for each role.
 pub(crate) fn files() -> TaskResult<Files> {

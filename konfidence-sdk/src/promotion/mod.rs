@@ -135,7 +135,7 @@ pub const ACCESS: &[Access] = &[
     Access {
         group: konfidence_types::GROUP,
         resource: "vectorpromotions",
-        verbs: &[Verb::Get, Verb::List, Verb::Watch, Verb::Create, Verb::Patch, Verb::Delete],
+        verbs: &[Verb::List, Verb::Watch, Verb::Create, Verb::Patch, Verb::Delete],
     },
     Access { group: konfidence_types::GROUP, resource: "vectorpromotions/status", verbs: &[Verb::Patch] },
     Access {
