@@ -98,7 +98,7 @@ impl FieldError {
             field: field.into(),
             kind: FieldErrorType::TooLong,
             value: None,
-            detail: format!("may not be more than {limit} bytes"),
+            detail: format!("may not be more than {limit} {}", if limit == 1 { "byte" } else { "bytes" }),
         }
     }
 
@@ -108,7 +108,7 @@ impl FieldError {
             field: field.into(),
             kind: FieldErrorType::TooMany,
             value: Some(actual.into()),
-            detail: format!("must have at most {limit} items"),
+            detail: format!("must have at most {limit} {}", if limit == 1 { "item" } else { "items" }),
         }
     }
 
@@ -135,8 +135,6 @@ impl FieldError {
         let mut body = self.kind.words().to_owned();
         match &self.value {
             Some(Value::String(text)) => body.extend([": ", &quoted(text)]),
-            // The real server prints the absence of a value as the text "null".
-            Some(Value::Null) => body.push_str(": \"null\""),
             Some(value) => body.extend([": ", &value.to_string()]),
             None => {}
         }

@@ -1,5 +1,7 @@
 //! A `kube::Client` in process: no socket, virtual time.
 
+#![allow(clippy::expect_used)]
+
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};

@@ -275,9 +275,9 @@ async fn dependants_follow_their_owner_across_kinds() {
     let server = server();
     let owner = json_request(&server, "POST", STAGES, &stage("dev")).await.body;
     let maps = "/api/v1/namespaces/default/configmaps";
-    let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child", "ownerReferences": [
+    let dependant = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child", "ownerReferences": [
         {"apiVersion": "konfidence.cloud/v1alpha1", "kind": "Stage", "name": "dev", "uid": owner["metadata"]["uid"]}]}});
-    assert_eq!(json_request(&server, "POST", maps, &owned).await.code, 201);
+    assert_eq!(json_request(&server, "POST", maps, &dependant).await.code, 201);
     send(&server, "DELETE", &format!("{STAGES}/dev"), &[], Body::empty()).await;
     assert_eq!(get(&server, &format!("{maps}/child")).await.code, 404);
 }

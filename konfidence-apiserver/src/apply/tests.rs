@@ -34,7 +34,8 @@ fn updater(name: &str) -> Manager {
     Manager { applies: false, ..applier(name) }
 }
 
-fn object(spec: Value) -> Value {
+fn object(spec: impl Into<Value>) -> Value {
+    let spec = spec.into();
     json!({"apiVersion": "konfidence.cloud/v1", "kind": "Menu", "metadata": {"name": "m"}, "spec": spec})
 }
 

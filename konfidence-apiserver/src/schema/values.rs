@@ -256,7 +256,7 @@ mod tests {
         );
         assert_eq!(
             one(json!({"target": "", "steps": ["a", "b"]})),
-            ["spec.steps: Too many: 2: must have at most 1 items"]
+            ["spec.steps: Too many: 2: must have at most 1 item"]
         );
         assert_eq!(one(json!({"target": "", "port": "http"})), Vec::<String>::new());
         assert_eq!(
