@@ -109,51 +109,47 @@ async fn bad_definitions_are_refused_with_the_reason() {
         }
     };
     let schema = "spec.versions[0].schema.openAPIV3Schema";
-    for (message, wanted) in
-        [
-            (
-                refused(|crd| crd["metadata"]["name"] = "x.y".into()).await,
-                "metadata.name: Invalid value: \"x.y\": must be spec.names.plural+\".\"+spec.group".to_owned(),
-            ),
-            (
-                refused(|crd| crd["spec"]["scope"] = "Galaxy".into()).await,
-                "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\"".to_owned(),
-            ),
-            (
-                refused(|crd| crd["spec"]["versions"][0]["storage"] = false.into()).await,
-                "must have exactly one version marked as storage version".to_owned(),
-            ),
-            (
-                refused(|crd| crd["spec"]["versions"][0]["schema"] = Value::Null).await,
-                format!("{schema}: Required value: schemas are required"),
-            ),
-            (
-                refused(|crd| {
-                    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({})
-                })
-                .await,
-                format!(
-                    "{schema}.properties[spec].type: Required value: must not be empty for specified object fields"
-                ),
-            ),
-            (
-                refused(|crd| {
-                    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["pages"]
-                        ["default"] = "x".into()
-                })
-                .await,
-                format!("{schema}.properties[spec].properties[pages].default: Invalid value: \"string\""),
-            ),
-            (
-                refused(|crd| {
-                    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] =
-                        json!([{"rule": "self.("}])
-                })
-                .await,
-                format!("{schema}.x-kubernetes-validations[0].rule: Invalid value: \"self.(\": compilation failed: "),
-            ),
-        ]
-    {
+    for (message, wanted) in [
+        (
+            refused(|crd| crd["metadata"]["name"] = "x.y".into()).await,
+            "metadata.name: Invalid value: \"x.y\": must be spec.names.plural+\".\"+spec.group".to_owned(),
+        ),
+        (
+            refused(|crd| crd["spec"]["scope"] = "Galaxy".into()).await,
+            "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\"".to_owned(),
+        ),
+        (
+            refused(|crd| crd["spec"]["versions"][0]["storage"] = false.into()).await,
+            "must have exactly one version marked as storage version".to_owned(),
+        ),
+        (
+            refused(|crd| crd["spec"]["versions"][0]["schema"] = Value::Null).await,
+            format!("{schema}: Required value: schemas are required"),
+        ),
+        (
+            refused(|crd| {
+                crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({});
+            })
+            .await,
+            format!("{schema}.properties[spec].type: Required value: must not be empty for specified object fields"),
+        ),
+        (
+            refused(|crd| {
+                crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["pages"]
+                    ["default"] = "x".into();
+            })
+            .await,
+            format!("{schema}.properties[spec].properties[pages].default: Invalid value: \"string\""),
+        ),
+        (
+            refused(|crd| {
+                crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] =
+                    json!([{"rule": "self.("}]);
+            })
+            .await,
+            format!("{schema}.x-kubernetes-validations[0].rule: Invalid value: \"self.(\": compilation failed: "),
+        ),
+    ] {
         assert!(message.contains(&wanted), "{message}\nlacks\n{wanted}");
     }
 }

@@ -47,8 +47,8 @@ impl Kubectl {
         });
         let files = std::env::temp_dir().join(format!("konfidence-kubectl-{}-{test}", std::process::id()));
         fs::create_dir_all(&files).expect("a directory");
-        let server = format!("http://{}", told.recv().expect("the server's address"));
-        Some(Self { server, files, stop: Some(stop), served: Some(served) })
+        let address = format!("http://{}", told.recv().expect("the server's address"));
+        Some(Self { server: address, files, stop: Some(stop), served: Some(served) })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
