@@ -52,7 +52,7 @@ pub struct Transition {
 ///
 /// Callers must obey one rule: never two calls for the same key at once in one process. Across processes safety needs
 /// no such rule; every write is conditional. After the returned wake-up, and whenever an object changes that
-/// [`affected`](super::affected) maps to the key, it is to be called again.
+/// `affected_by_config` and its siblings map to the key, it is to be called again.
 ///
 /// # Errors
 /// A [`StoreError`] that is no conflict: try again with a back-off. What was written before it stands.

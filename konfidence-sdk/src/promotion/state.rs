@@ -89,6 +89,11 @@ impl Phase {
         !matches!(self, Self::Waiting | Self::Ready | Self::Blocked | Self::Unknown | Self::InProgress)
     }
 
+    /// Live, and not one of those that are never executed on a guess.
+    pub fn may_yet_run(self) -> bool {
+        !self.is_terminal() && self != Self::Unknown
+    }
+
     /// A failure of the execution, which P38 delays; a rejection is a person's word and P18's.
     pub fn is_execution_failure(self) -> bool {
         matches!(self, Self::TimedOut | Self::Refused)

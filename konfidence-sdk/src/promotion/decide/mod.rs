@@ -123,13 +123,13 @@ impl<'a> Deciding<'a> {
         self.members.last()
     }
 
-    /// The highest member that the view shows live and not going away.
+    /// The highest member that the view shows live and not going away. An unknown outcome pins nothing.
     pub(super) fn newest_viewed_live(&self) -> Option<&Member> {
-        self.members.iter().rev().find(|member| !member.viewed.is_terminal() && !member.is_deleting())
+        self.members.iter().rev().find(|member| member.viewed.may_yet_run() && !member.is_deleting())
     }
 
     /// The highest member that is live and not going away after the plan's steps so far.
     pub(super) fn newest_live(&self) -> Option<&Member> {
-        self.members.iter().rev().find(|member| !member.phase.is_terminal() && !member.is_deleting())
+        self.members.iter().rev().find(|member| member.phase.may_yet_run() && !member.is_deleting())
     }
 }

@@ -62,6 +62,17 @@ fn section_5_unknown_is_never_executed_and_blocks_nobody() {
 }
 
 #[test]
+fn section_5_unknown_pins_no_vector_either() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).ended("Unknown", "Whatever", noon()).into(&world);
+    world.publish("menu:1");
+    world.settle(AUTO);
+    assert_eq!(world.phase("menu-to-dev-1"), Phase::Superseded);
+    assert_eq!((world.phase("menu-to-dev-2"), world.vector("dev").as_str()), (Phase::Succeeded, "menu:1"));
+}
+
+#[test]
 fn p21_a_changed_reason_moves_the_transition_time() {
     let before = merge(None, "Succeeded", ("False", "PromotionTargetUnresolved"), "", None, Moves::OnReason, noon());
     let later = noon() + jiff::SignedDuration::from_secs(90);
