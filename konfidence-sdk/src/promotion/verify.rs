@@ -62,7 +62,9 @@ pub async fn verify<S: PromotionStore + ?Sized>(
             Ok((config_uid(&Seen::get_live(store, &snapshot.key).await?) == config_uid(&snapshot.config)).into())
         }
         Doubt::Config => config_agrees(store, snapshot).await.map(Verdict::from),
-        Doubt::Source => source_agrees(store, snapshot).await.map(Verdict::from),
+        // The version too: a source that came back to an older vector (A, B, A) would give the next promotion the
+        // older version, and then a view that shows B would be in no doubt any more (P13).
+        Doubt::Source => source_agrees(store, snapshot, |view| view).await.map(Verdict::from),
         Doubt::Initialise => {
             let listed = store.list_live(&of_config(snapshot)).await?;
             let highest = listed.items.iter().map(|promotion| promotion.spec.sequence).max();
@@ -70,7 +72,7 @@ pub async fn verify<S: PromotionStore + ?Sized>(
         }
         Doubt::Creation => {
             let agrees = config_agrees(store, snapshot).await?
-                && source_agrees(store, snapshot).await?
+                && source_agrees(store, snapshot, |view| (view.version.uid, view.vector)).await?
                 && target_agrees(store, snapshot).await?
                 && promotions_agree(store, snapshot).await?;
             Ok(agrees.into())
@@ -105,7 +107,11 @@ async fn config_agrees<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapsho
     Ok(live.found().map(|config| reads(config)) == snapshot.config.found().map(|config| reads(config)))
 }
 
-async fn source_agrees<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapshot) -> Result<bool, StoreError> {
+async fn source_agrees<S: PromotionStore + ?Sized, T: PartialEq>(
+    store: &S,
+    snapshot: &Snapshot,
+    reads: impl Fn(SourceView) -> T,
+) -> Result<bool, StoreError> {
     let Some(config) = snapshot.config.found() else { return Ok(false) };
     let live = match snapshot.source_key(&config.spec.source) {
         Err(_) => return Ok(false),
@@ -117,8 +123,7 @@ async fn source_agrees<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapsho
         }
     };
     let viewed = snapshot.source(&config.spec.source).ok();
-    let reads = |view: SourceView| (view.version.uid, view.vector);
-    Ok(live.map(reads) == viewed.map(reads))
+    Ok(live.map(&reads) == viewed.map(&reads))
 }
 
 async fn target_agrees<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapshot) -> Result<bool, StoreError> {
