@@ -23,7 +23,7 @@ use super::Deciding;
 use super::write::{Outcome, stage_write};
 use crate::event::Severity;
 use crate::promotion::attempt::Attempt;
-use crate::promotion::record::fence;
+use crate::promotion::record::{Records, fence};
 use crate::promotion::setback::{During, Setback};
 use crate::promotion::snapshot::{Seen, promoted_stage};
 use crate::promotion::state::Phase;
@@ -91,7 +91,9 @@ impl Deciding<'_> {
         let record = self.snapshot.record_on(stage);
         // Evidence comes before any deadline, and it is the uid that counts: a record that names the same promotion of
         // a deleted config proves nothing (trace T11).
-        if record.as_ref().is_some_and(|record| record.promotion == member.uid()) {
+        // Whoever owned the config then does not matter: it may be gone by now, and what it wrote is written (S5).
+        let records = Records::of(stage);
+        if records.named(self.snapshot.key.name()).is_some_and(|record| record.promotion == member.uid()) {
             self.finish(index, &Key::of(stage));
             return;
         }
