@@ -74,7 +74,7 @@ impl Deciding<'_> {
     }
 
     /// `Ready` and `observedGeneration`, and at first the number base. First in the plan.
-    pub(super) fn report_ready(&mut self, base: Option<i64>) {
+    pub(super) fn report_ready(&mut self) {
         let Some(config) = self.config() else { return };
         let missing = self
             .snapshot
@@ -87,7 +87,7 @@ impl Deciding<'_> {
             let message = self.ready_message(config);
             self.ready(config, true, ReadyReason::TargetResolved, message)
         };
-        self.report(config, ready, base);
+        self.report(config, ready, self.base);
     }
 
     fn report(&mut self, config: &VectorPromotionConfig, ready: Condition, base: Option<i64>) {
@@ -144,8 +144,13 @@ impl Deciding<'_> {
 
     /// The stored number after this plan; it never falls.
     pub(super) fn settled_sequence(&self) -> i64 {
-        let stored = self.config().and_then(|config| config.status.as_ref()).and_then(|status| status.sequence);
-        self.members.last().map_or(0, Member::sequence).max(stored.unwrap_or(0))
+        self.members.last().map_or(0, Member::sequence).max(self.stored_sequence())
+    }
+
+    /// What the config's status says, or is made to say by this plan: the number base may be above every member (R12).
+    fn stored_sequence(&self) -> i64 {
+        let status = self.config().and_then(|config| config.status.as_ref());
+        status.and_then(|status| status.sequence).or(self.base).unwrap_or(0)
     }
 
     /// Sequence and mirrors, when nothing is left to create or start.
@@ -155,7 +160,7 @@ impl Deciding<'_> {
         let status = config.status.as_ref().unwrap_or(&none);
         let mut changes = Map::new();
         let sequence = self.settled_sequence();
-        if status.sequence.unwrap_or(0) < sequence {
+        if self.stored_sequence() < sequence {
             changes.insert("sequence".into(), json!(sequence));
         }
         // What the set no longer holds keeps its last mirrored value (P42).

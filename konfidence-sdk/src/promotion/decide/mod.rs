@@ -71,6 +71,8 @@ pub(super) struct Deciding<'a> {
     pub(super) creation: Creation,
     /// The view showed a promotion in progress: nothing starts (R4).
     pub(super) was_in_progress: bool,
+    /// The number base that this plan stores, if the config had none (R12).
+    pub(super) base: Option<i64>,
 }
 
 impl<'a> Deciding<'a> {
@@ -79,7 +81,15 @@ impl<'a> Deciding<'a> {
         let mut members: Vec<_> = snapshot.members().map(Member::new).collect();
         members.sort_by(|a, b| a.order().cmp(&b.order()));
         let was_in_progress = members.iter().any(|member| member.phase == Phase::InProgress);
-        Self { snapshot, now, members, plan: Plan::default(), creation: Creation::default(), was_in_progress }
+        Self {
+            snapshot,
+            now,
+            members,
+            plan: Plan::default(),
+            creation: Creation::default(),
+            was_in_progress,
+            base: None,
+        }
     }
 
     /// Runs all families.
@@ -92,12 +102,12 @@ impl<'a> Deciding<'a> {
         if !deciding.owner_is_certain()? {
             return Ok(deciding);
         }
-        let base = deciding.initial_sequence()?;
+        deciding.base = deciding.initial_sequence()?;
         deciding.execute()?;
         deciding.supersede_on_sight();
         deciding.await_approval();
-        deciding.creation = deciding.drift(base.is_none())?;
-        deciding.report_ready(base);
+        deciding.creation = deciding.drift(deciding.base.is_none())?;
+        deciding.report_ready();
         if deciding.create() {
             return Ok(deciding);
         }
