@@ -14,4 +14,5 @@ mod events;
 mod execution;
 mod protocol;
 mod references;
+mod simulated;
 mod state;
