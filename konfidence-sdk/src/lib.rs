@@ -25,6 +25,8 @@ pub mod landscape;
 pub mod naming;
 pub mod plan;
 pub mod promotion;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
 pub mod store;
 
 pub use konfidence_types as types;

@@ -1,0 +1,177 @@
+//! The checker: looks at every write of every author, in the order in which the server made them.
+//!
+//! It knows nothing of decisions. From the linearizable history alone it keeps who is in progress, who wrote which
+//! Stage object and who owns what, and holds each write against the statements of the specification:
+//!
+//! ```text
+//!   safety   S1 S2 S3 S4 S5 P12 P22 P28    after each write
+//!   number   P13 R14                       after each write, where numbers are handed out by the machinery alone
+//!   rest     S6 P40-P44                    once the world has come to rest
+//! ```
+
+mod describe;
+mod number;
+pub(super) mod rest;
+mod safety;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig};
+
+use super::step::Kind;
+use super::story::Story;
+use crate::promotion::Phase;
+use crate::store::engine::{Change, Event};
+use crate::store::{Key, MemoryStore};
+
+/// A statement of the specification that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// `S1`.
+    pub statement: &'static str,
+    /// What is wrong, with names and versions.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is violated: {}", self.statement, self.what)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+pub(super) fn violates<T>(statement: &'static str, what: impl Into<String>) -> Result<T, Violation> {
+    Err(Violation { statement, what: what.into() })
+}
+
+/// Who made a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    Controller(usize),
+    People,
+    Collector,
+}
+
+/// What is known of one promotion, also after it is gone.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) promotion: Arc<VectorPromotion>,
+    pub(super) phase: Phase,
+    pub(super) is_gone: bool,
+    /// Uids of the Stage objects that it wrote.
+    pub(super) wrote: BTreeSet<String>,
+    /// Uids of those whose record of it somebody removed: the evidence is gone, and nobody can know any more.
+    pub(super) erased: BTreeSet<String>,
+}
+
+pub(super) struct Checker {
+    seen: u64,
+    pub(super) promotions: BTreeMap<String, Known>,
+    /// In progress, by namespace and config name.
+    pub(super) running: BTreeMap<(String, String), BTreeSet<String>>,
+    pub(super) configs: BTreeMap<Key<VectorPromotionConfig>, Arc<VectorPromotionConfig>>,
+    pub(super) stages: BTreeMap<Key<Stage>, Arc<Stage>>,
+    /// `None`: numbers come from elsewhere too, and P13 holds only in part.
+    numbers: Option<number::Numbers>,
+}
+
+impl Checker {
+    pub(super) fn new(numbers_are_exact: bool) -> Self {
+        Self {
+            seen: 0,
+            promotions: BTreeMap::new(),
+            running: BTreeMap::new(),
+            configs: BTreeMap::new(),
+            stages: BTreeMap::new(),
+            numbers: numbers_are_exact.then(number::Numbers::default),
+        }
+    }
+
+    /// Looks at all writes since it last looked; all of them are `author`'s.
+    pub(super) fn see(&mut self, server: &MemoryStore, author: Author, story: &mut Story) -> Result<(), Violation> {
+        let mut events: Vec<(Kind, Arc<Event>)> = Vec::new();
+        for kind in Kind::ALL {
+            let news = kind.collection(server).events_after(self.seen).unwrap_or_default();
+            events.extend(news.into_iter().map(|event| (kind, event)));
+        }
+        events.sort_by_key(|(_, event)| event.revision);
+        self.seen = server.engine().revision();
+        for (kind, event) in events {
+            story.effect(|| describe::effect(kind, &event));
+            self.see_one(kind, &event, author)?;
+        }
+        Ok(())
+    }
+
+    fn see_one(&mut self, kind: Kind, event: &Event, author: Author) -> Result<(), Violation> {
+        match kind {
+            Kind::Promotion => self.see_promotion(event, author)?,
+            Kind::Config => self.see_config(event, author)?,
+            Kind::Stage => self.see_stage(event, author)?,
+            Kind::Landscape | Kind::Template => {}
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.see(kind, event, author)?;
+        }
+        Ok(())
+    }
+
+    fn see_promotion(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
+        let Ok(promotion) = event.object.parse::<VectorPromotion>() else { return Ok(()) };
+        let uid = event.object.uid().to_owned();
+        let before = self.promotions.get(&uid).map(|known| known.phase);
+        let phase = Phase::of_promotion(&promotion);
+        let is_gone = event.change == Change::Deleted;
+        if let Author::Controller(_) = author {
+            self.check_transition(event, &promotion, before, phase)?;
+        }
+        let group = (event.object.namespace().to_owned(), promotion.spec.vector_promotion_config_name.clone());
+        let running = self.running.entry(group.clone()).or_default();
+        if phase == Phase::InProgress && !is_gone {
+            running.insert(uid.clone());
+        } else {
+            running.remove(&uid);
+        }
+        let known = self.promotions.entry(uid).or_insert_with(|| Known {
+            promotion: Arc::clone(&promotion),
+            phase,
+            is_gone,
+            wrote: BTreeSet::new(),
+            erased: BTreeSet::new(),
+        });
+        (known.promotion, known.phase, known.is_gone) = (promotion, phase, is_gone);
+        self.check_one_in_progress(&group)
+    }
+
+    fn see_config(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
+        let Ok(config) = event.object.parse::<VectorPromotionConfig>() else { return Ok(()) };
+        let key = Key::of(&*config);
+        if let Author::Controller(_) = author {
+            self.check_config_write(&config)?;
+        }
+        let group = (key.namespace().to_owned(), key.name().to_owned());
+        match event.change {
+            Change::Deleted => self.configs.remove(&key),
+            _ => self.configs.insert(key, config),
+        };
+        self.check_one_in_progress(&group)
+    }
+
+    fn see_stage(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
+        let Ok(stage) = event.object.parse::<Stage>() else { return Ok(()) };
+        if let Author::Controller(_) = author {
+            self.check_stage_write(event, &stage)?;
+        } else {
+            self.note_erased(event, &stage);
+        }
+        let key = Key::of(&*stage);
+        match event.change {
+            Change::Deleted => self.stages.remove(&key),
+            _ => self.stages.insert(key, stage),
+        };
+        Ok(())
+    }
+}

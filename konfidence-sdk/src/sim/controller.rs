@@ -1,0 +1,291 @@
+//! One of several active controllers: its views, its queue, and the reconciles that it is in the middle of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures::FutureExt;
+use jiff::{SignedDuration, Timestamp};
+use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
+
+use super::server::Server;
+use super::step::{Kind, Mishap};
+use super::view::{Asked, Grant, View};
+use crate::clock::{Clock, ManualClock};
+use crate::event::NoEvents;
+use crate::promotion::{
+    self, Inbox, Keys, Outcome, SourceKey, affected_by_config, affected_by_landscape, affected_by_promotion,
+    affected_by_stage, affected_by_template,
+};
+use crate::store::engine::{Change, Document, Event};
+use crate::store::{Key, ObjectStore, Query, StaleStore, StoreError};
+
+type Reconcile = Pin<Box<dyn Future<Output = Result<Outcome, StoreError>> + Send>>;
+
+/// A reconcile under way.
+struct Task {
+    reconcile: Reconcile,
+    view: View,
+}
+
+/// A clock that is wrong by a fixed amount.
+#[derive(Clone)]
+struct OffsetClock(ManualClock, SignedDuration);
+
+impl Clock for OffsetClock {
+    fn now(&self) -> Timestamp {
+        let now = self.0.now();
+        now.saturating_add(self.1).unwrap_or(now)
+    }
+}
+
+pub(super) struct Controller {
+    server: Server,
+    clock: OffsetClock,
+    cache: StaleStore,
+    own_writes: Arc<Mutex<BTreeMap<Kind, u64>>>,
+    has_barrier: bool,
+    inbox: Inbox,
+    queue: BTreeSet<Key<VectorPromotionConfig>>,
+    wake_ups: BTreeMap<Key<VectorPromotionConfig>, Timestamp>,
+    tasks: BTreeMap<Key<VectorPromotionConfig>, Task>,
+    pub(super) is_asleep: bool,
+}
+
+/// How far one turn brought a reconcile.
+pub(super) enum Turned {
+    /// It has a next request.
+    Going,
+    /// It is at rest, or has given up and is queued again.
+    Over(Result<Outcome, StoreError>),
+}
+
+impl Controller {
+    pub(super) fn new(server: Server, clock: ManualClock, offset: SignedDuration, has_barrier: bool) -> Self {
+        let cache = StaleStore::new(server.store().clone());
+        let mut controller = Self {
+            server,
+            clock: OffsetClock(clock, offset),
+            cache,
+            own_writes: Arc::default(),
+            has_barrier,
+            inbox: Inbox::default(),
+            queue: BTreeSet::new(),
+            wake_ups: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            is_asleep: false,
+        };
+        controller.start();
+        controller
+    }
+
+    /// The process dies and starts again: what it held in memory is gone, and its views may be older than before.
+    pub(super) fn crash(&mut self, ages: [u8; 5]) {
+        self.tasks.clear();
+        self.queue.clear();
+        self.wake_ups.clear();
+        self.inbox.clear();
+        self.own_writes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for (kind, age) in Kind::ALL.into_iter().zip(ages) {
+            let history = kind.collection(self.server.store()).events_after(0).unwrap_or_default();
+            let back = usize::from(age).min(history.len().saturating_sub(1));
+            let newest = history.len().checked_sub(1 + back).and_then(|at| history.get(at));
+            if let Some(newest) = newest {
+                kind.move_to(&self.cache, newest.revision);
+            }
+        }
+        self.is_asleep = false;
+        self.start();
+    }
+
+    /// The first list of everything: each object touches its flows.
+    fn start(&mut self) {
+        for kind in Kind::ALL {
+            self.see_all(kind);
+        }
+    }
+
+    fn see_all(&mut self, kind: Kind) {
+        let position = kind.position(&self.cache);
+        let listing = kind.collection(self.server.store()).list_at(position, None);
+        for object in listing.map(|listing| listing.items).unwrap_or_default() {
+            self.note_source(kind, Change::Added, &object);
+            let keys = self.touched(kind, &object);
+            self.queue.extend(keys);
+        }
+    }
+
+    /// The view jumps to the present; what happened in between is never seen.
+    pub(super) fn relist(&mut self, kind: Kind) {
+        kind.move_to(&self.cache, self.server.store().engine().revision());
+        self.see_all(kind);
+    }
+
+    /// The next change of `kind` that this controller has not seen.
+    pub(super) fn next_event(&self, kind: Kind) -> Option<Arc<Event>> {
+        kind.collection(self.server.store()).next_event(kind.position(&self.cache)).ok().flatten()
+    }
+
+    /// Sees the next change: the inbox first, then the cache, then the queue (P8).
+    pub(super) fn deliver(&mut self, kind: Kind, told: bool) -> bool {
+        let Some(event) = self.next_event(kind) else { return false };
+        self.note_source(kind, event.change, &event.object);
+        kind.move_to(&self.cache, event.revision);
+        if told {
+            let keys = self.touched(kind, &event.object);
+            self.queue.extend(keys);
+        }
+        true
+    }
+
+    fn note_source(&self, kind: Kind, change: Change, object: &Document) {
+        match kind {
+            Kind::Template => {
+                if let Ok(template) = object.parse::<VectorTemplate>() {
+                    match change {
+                        Change::Deleted => self.inbox.source_is_gone(&SourceKey::Template(Key::of(&*template))),
+                        _ => self.inbox.saw_template(&template),
+                    }
+                }
+            }
+            Kind::Stage => {
+                if let Ok(stage) = object.parse::<Stage>() {
+                    match change {
+                        Change::Deleted => self.inbox.source_is_gone(&SourceKey::Stage(Key::of(&*stage))),
+                        _ => self.inbox.saw_stage(&stage),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Which flows an object touches, as far as this controller's own view shows.
+    fn touched(&self, kind: Kind, object: &Document) -> Keys {
+        let cache = &self.cache;
+        // Cached reads answer at once.
+        match kind {
+            Kind::Promotion => object.parse::<VectorPromotion>().ok().map(|it| affected_by_promotion(&it)),
+            Kind::Config => object.parse::<VectorPromotionConfig>().ok().map(|it| affected_by_config(&it)),
+            Kind::Stage => {
+                object.parse::<Stage>().ok().and_then(|it| affected_by_stage(cache, &it).now_or_never()?.ok())
+            }
+            Kind::Landscape => {
+                object.parse::<Landscape>().ok().and_then(|it| affected_by_landscape(cache, &it).now_or_never()?.ok())
+            }
+            Kind::Template => object
+                .parse::<VectorTemplate>()
+                .ok()
+                .and_then(|it| affected_by_template(cache, &it).now_or_never()?.ok()),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Queues every flow that the view shows: the slow resync.
+    pub(super) fn resync(&mut self) {
+        let configs = ObjectStore::<VectorPromotionConfig>::list(&self.cache, &Query::all()).now_or_never();
+        let promotions = ObjectStore::<VectorPromotion>::list(&self.cache, &Query::all()).now_or_never();
+        let configs = configs.and_then(Result::ok).map(|listed| listed.items).unwrap_or_default();
+        let promotions = promotions.and_then(Result::ok).map(|listed| listed.items).unwrap_or_default();
+        self.queue.extend(configs.iter().map(|config| Key::of(&**config)));
+        self.queue.extend(promotions.iter().flat_map(|promotion| affected_by_promotion(promotion)));
+    }
+
+    pub(super) fn stir(&mut self, key: &Key<VectorPromotionConfig>) {
+        self.queue.insert(key.clone());
+    }
+
+    pub(super) fn has_queued(&self, key: &Key<VectorPromotionConfig>) -> bool {
+        self.queue.contains(key) && !self.tasks.contains_key(key)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.tasks.is_empty()
+    }
+
+    /// Takes `key` from the queue, and brings its reconcile up to its first request.
+    pub(super) fn begin(&mut self, key: &Key<VectorPromotionConfig>) {
+        self.queue.remove(key);
+        self.wake_ups.remove(key);
+        let view = View::new(self.cache.clone(), Arc::clone(&self.own_writes), self.server.clone());
+        let (store, clock, inbox, of) = (view.clone(), self.clock.clone(), self.inbox.clone(), key.clone());
+        let reconcile = Box::pin(async move { promotion::reconcile(&store, &clock, &NoEvents, &inbox, &of).await });
+        self.tasks.insert(key.clone(), Task { reconcile, view });
+        self.poll(key);
+    }
+
+    /// What the reconcile of `key` would do next.
+    pub(super) fn asked(&self, key: &Key<VectorPromotionConfig>) -> Option<Asked> {
+        self.tasks.get(key)?.view.desk().asked.clone()
+    }
+
+    /// Whether that has to wait until the watch has delivered what this controller itself wrote.
+    pub(super) fn is_behind_own_writes(&self, asked: &Asked) -> bool {
+        let own = self.own_writes.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_barrier
+            && !asked.verb.is_live()
+            && asked.kind.is_some_and(|kind| own.get(&kind).is_some_and(|written| self.lags(kind, *written)))
+    }
+
+    /// Whether a change of `kind` up to `revision` is still to be delivered.
+    fn lags(&self, kind: Kind, revision: u64) -> bool {
+        self.next_event(kind).is_some_and(|next| next.revision <= revision)
+    }
+
+    /// Carries out the next request of the reconcile of `key`. Answers also how the request ended.
+    pub(super) fn turn(
+        &mut self,
+        key: &Key<VectorPromotionConfig>,
+        mishap: Option<Mishap>,
+    ) -> Option<(Turned, String)> {
+        let task = self.tasks.get(key)?;
+        task.view.desk().granted = Some(Grant { mishap });
+        let view = task.view.clone();
+        let turned = self.poll(key)?;
+        let answered = view.desk().answered.take().unwrap_or_default();
+        Some((turned, answered))
+    }
+
+    fn poll(&mut self, key: &Key<VectorPromotionConfig>) -> Option<Turned> {
+        let task = self.tasks.get_mut(key)?;
+        let Poll::Ready(result) = task.reconcile.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+            return Some(Turned::Going);
+        };
+        self.tasks.remove(key);
+        match &result {
+            Ok(Outcome { wake_up: Some(at), .. }) => {
+                self.wake_ups.insert(key.clone(), *at);
+            }
+            Ok(_) => {}
+            Err(_) => {
+                self.queue.insert(key.clone());
+            }
+        }
+        self.wake_due();
+        Some(Turned::Over(result))
+    }
+
+    /// Queues the flows whose instant has come.
+    pub(super) fn wake_due(&mut self) {
+        let now = self.clock.now();
+        let due: Vec<_> = self.wake_ups.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
+        for key in due {
+            self.wake_ups.remove(&key);
+            self.queue.insert(key);
+        }
+    }
+
+    /// How long until the first instant that this controller waits for.
+    pub(super) fn next_wake_up(&self) -> Option<SignedDuration> {
+        let first = self.wake_ups.values().min()?;
+        Some(first.duration_since(self.clock.now()))
+    }
+
+    /// How old the views are, in revisions; for the story.
+    pub(super) fn ages(&self) -> String {
+        let now = self.server.store().engine().revision();
+        let ages = Kind::ALL.map(|kind| format!("{kind:?} @{}", kind.position(&self.cache)));
+        format!("{} of @{now}", ages.join(", "))
+    }
+}

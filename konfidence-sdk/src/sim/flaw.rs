@@ -1,0 +1,154 @@
+//! The machinery broken on purpose, one rule at a time, without touching a decision: the server lies to the
+//! controllers. Each flaw must make the checker find a violation, or the checker cannot fail.
+
+use std::sync::{Arc, Mutex};
+
+use konfidence_types::annotation;
+use kube::core::ResourceExt;
+
+use super::step::Kind;
+use crate::store::{Key, MemoryStore, Object, ObjectStore, Patch, StoreError, Version};
+
+/// Which rule is broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Flaw {
+    #[default]
+    None,
+    /// P23, T9: the Stage is written whatever version it has.
+    StageWithoutVersion,
+    /// P23: promotions are written whatever version they have.
+    PromotionWithoutVersion,
+    /// R7, T5: the fence is answered with success and never written.
+    NoFence,
+    /// R7, T10: the fence is written whatever version the Stage has.
+    BlindFence,
+    /// R6, T7: a resumption does not write the promotion.
+    NoAttempt,
+    /// R4, T1: the lower promotions are superseded after the start.
+    SupersedeAfterStart,
+    /// R10, T12: names do not carry numbers.
+    GeneratedNames,
+    /// R2, R11 to R13: what should be read live comes from the cache.
+    LiveReadsFromCache,
+}
+
+/// The flaw, and what it holds back. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Flawed {
+    flaw: Flaw,
+    held: Arc<Mutex<Vec<(String, String, serde_json::Value)>>>,
+    made: Arc<Mutex<usize>>,
+}
+
+impl Flawed {
+    pub(super) fn with(flaw: Flaw) -> Self {
+        Self { flaw, ..Self::default() }
+    }
+
+    pub(super) fn is(&self, flaw: Flaw) -> bool {
+        self.flaw == flaw
+    }
+
+    fn release(&self) -> Vec<(String, String, serde_json::Value)> {
+        std::mem::take(&mut *self.held.lock().unwrap())
+    }
+
+    pub(super) fn renamed<K: Object>(&self, object: &K) -> Option<K> {
+        if !self.is(Flaw::GeneratedNames) {
+            return None;
+        }
+        let mut made = self.made.lock().unwrap();
+        *made += 1;
+        let mut renamed = object.clone();
+        renamed.meta_mut().name = Some(format!("{}-{}", object.name_any(), *made));
+        Some(renamed)
+    }
+
+    pub(super) async fn patch<K: Object>(
+        &self,
+        store: &MemoryStore,
+        key: &Key<K>,
+        patch: &Patch<K>,
+    ) -> Option<Result<Arc<K>, StoreError>> {
+        let annotations = &patch.merge["metadata"]["annotations"];
+        let fence = annotations[annotation::FENCED].as_str();
+        let is_attempt = !annotations[annotation::ATTEMPT].is_null();
+        let kind = Kind::of::<K>();
+        match self.flaw {
+            Flaw::StageWithoutVersion if kind == Some(Kind::Stage) => {
+                Some(unconditionally(store, key, &patch.merge).await)
+            }
+            Flaw::PromotionWithoutVersion if kind == Some(Kind::Promotion) => {
+                Some(unconditionally(store, key, &patch.merge).await)
+            }
+            Flaw::BlindFence if fence.is_some() => Some(unconditionally(store, key, &patch.merge).await),
+            Flaw::NoFence if fence.is_some() => Some(untouched(store, key).await),
+            Flaw::NoAttempt if is_attempt => match store.get(key).await {
+                // The answer is the version that was read, so that the rest of the plan goes on from it.
+                Ok(Some(object)) => {
+                    let mut read = (*object).clone();
+                    read.meta_mut().resource_version = Some(patch.expected.resource_version.clone());
+                    Some(Ok(Arc::new(read)))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) async fn patch_status<K: Object>(
+        &self,
+        store: &MemoryStore,
+        key: &Key<K>,
+        patch: &Patch<K>,
+    ) -> Option<Result<Arc<K>, StoreError>> {
+        if self.is(Flaw::PromotionWithoutVersion) && Kind::of::<K>() == Some(Kind::Promotion) {
+            return Some(unconditionally(store, key, &patch.merge).await);
+        }
+        if !self.is(Flaw::SupersedeAfterStart) {
+            return None;
+        }
+        let conditions = patch.merge["status"]["conditions"].to_string();
+        if conditions.contains("PromotionSuperseded") {
+            let lower = (key.namespace().to_owned(), key.name().to_owned(), patch.merge.clone());
+            self.held.lock().unwrap().push(lower);
+            return Some(untouched(store, key).await);
+        }
+        if conditions.contains("PromotionRunning") {
+            let started = store.patch_status(key, patch).await;
+            for (namespace, name, merge) in self.release() {
+                let lower = Key::<K>::new(namespace, name);
+                let _ = unconditionally(store, &lower, &merge).await;
+            }
+            return Some(started);
+        }
+        None
+    }
+}
+
+async fn unconditionally<K: Object>(
+    store: &MemoryStore,
+    key: &Key<K>,
+    merge: &serde_json::Value,
+) -> Result<Arc<K>, StoreError> {
+    match store.get(key).await? {
+        Some(object) => store.patch_status_or_main(key, Version::of(&*object), merge).await,
+        None => Err(StoreError::NotFound { object: crate::store::ObjectRef::named(key) }),
+    }
+}
+
+async fn untouched<K: Object>(store: &MemoryStore, key: &Key<K>) -> Result<Arc<K>, StoreError> {
+    store.get(key).await?.ok_or_else(|| StoreError::NotFound { object: crate::store::ObjectRef::named(key) })
+}
+
+impl MemoryStore {
+    async fn patch_status_or_main<K: Object>(
+        &self,
+        key: &Key<K>,
+        version: Version,
+        merge: &serde_json::Value,
+    ) -> Result<Arc<K>, StoreError> {
+        let patch = Patch::new(version, merge.clone());
+        if merge.get("status").is_some() { self.patch_status(key, &patch).await } else { self.patch(key, &patch).await }
+    }
+}

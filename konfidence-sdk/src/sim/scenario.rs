@@ -1,0 +1,198 @@
+//! Scenarios: which flows there are, what people do to them, and how much goes wrong.
+
+use jiff::SignedDuration;
+use konfidence_types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec};
+
+use super::chance::Chance;
+use super::step::Deed;
+
+/// The namespace of every project here that has no other.
+const PROJECT: &str = "bakery";
+
+/// A kind of world. The world makes whatever the configs refer to: templates, Landscapes with a managed namespace
+/// `<project>-<landscape>`, Stages without a vector.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What the story is called.
+    pub name: String,
+    /// The flows. Names and namespaces are kept; status, uid and versions are the world's.
+    pub configs: Vec<VectorPromotionConfig>,
+    /// What people do, each with its weight.
+    pub deeds: Vec<(Deed, u32)>,
+    /// What else happens, and how often.
+    pub mood: Mood,
+    /// How far the clock of the last controller is ahead of the others' (behind if negative).
+    pub clock_offset: SignedDuration,
+    /// Whether a cached read waits until the watch has delivered the controller's own writes of that kind (R1). Safety
+    /// has to hold without.
+    pub has_barrier: bool,
+    /// How many controllers are active at once.
+    pub controllers: usize,
+}
+
+/// Weights of what happens. A weight of 0: never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mood {
+    /// A reconcile goes on by one request.
+    pub turn: u32,
+    /// A queued flow is taken up.
+    pub begin: u32,
+    /// A view moves on by one change.
+    pub deliver: u32,
+    /// Of so many delivered changes one touches no flow: the event is lost behind the cache. 0: none.
+    pub lost_one_in: usize,
+    /// A view jumps to the present.
+    pub relist: u32,
+    /// A flow is queued for no reason.
+    pub stir: u32,
+    /// A controller dies and starts again.
+    pub crash: u32,
+    /// A controller stops, or goes on.
+    pub pause: u32,
+    /// Of so many requests one goes wrong. 0: none.
+    pub mishap_one_in: usize,
+    /// Time passes.
+    pub time: u32,
+    /// The garbage collector runs.
+    pub collect: u32,
+    /// Somebody does something.
+    pub deed: u32,
+}
+
+impl Mood {
+    /// Nothing goes wrong but what always may: changes take time to be seen.
+    pub const CALM: Self = Self {
+        turn: 60,
+        begin: 20,
+        deliver: 40,
+        lost_one_in: 0,
+        relist: 0,
+        stir: 1,
+        crash: 0,
+        pause: 0,
+        mishap_one_in: 0,
+        time: 1,
+        collect: 2,
+        deed: 3,
+    };
+
+    /// A mixture of its own for each seed, so that also rare ones come together undisturbed by the frequent.
+    pub(super) fn random(chance: &mut Chance) -> Self {
+        let mut of = |weights: &[u32]| chance.pick(weights).unwrap_or_default();
+        let lost = of(&[0, 0, 3, 12]);
+        let mishap = of(&[0, 0, 4, 10, 40]);
+        Self {
+            turn: of(&[30, 60, 120]),
+            begin: of(&[5, 20, 40]),
+            deliver: of(&[3, 10, 40, 80]),
+            lost_one_in: lost as usize,
+            relist: of(&[0, 0, 1, 4]),
+            stir: of(&[0, 1, 4]),
+            crash: of(&[0, 0, 1, 3]),
+            pause: of(&[0, 1, 3]),
+            mishap_one_in: mishap as usize,
+            time: of(&[0, 1, 3, 6]),
+            collect: of(&[0, 1, 4]),
+            deed: of(&[1, 3, 8]),
+        }
+    }
+}
+
+impl Scenario {
+    /// A scenario of these flows in which sources change and people approve, and nothing goes wrong.
+    pub fn of(name: impl Into<String>, configs: Vec<VectorPromotionConfig>) -> Self {
+        Self {
+            name: name.into(),
+            configs,
+            deeds: vec![(Deed::Assemble, 4), (Deed::Approve, 4)],
+            mood: Mood::CALM,
+            clock_offset: SignedDuration::ZERO,
+            has_barrier: true,
+            controllers: 2,
+        }
+    }
+
+    /// The same with these deeds besides.
+    #[must_use]
+    pub fn with(mut self, deeds: &[(Deed, u32)]) -> Self {
+        self.deeds.extend_from_slice(deeds);
+        self
+    }
+
+    /// The scenarios that the checks of this crate run, by name.
+    pub fn all() -> Vec<Self> {
+        let template = || SourceRef::template("menu");
+        let to = |stage| TargetRef::stage("eu", stage);
+        let dev = || config("menu-to-dev", template(), to("dev"));
+        let test = || config("dev-to-test", SourceRef::stage("eu", "dev"), to("test"));
+        let churn: &[(Deed, u32)] = &[(Deed::EditStage, 2), (Deed::ToggleStage, 2), (Deed::StripRecord, 1)];
+        let noise: &[(Deed, u32)] = &[(Deed::TouchStage, 1), (Deed::TouchPromotion, 1)];
+        let mut capped = dev();
+        capped.spec.keep_last_promotions = 1;
+        capped.spec.ttl_after_finished = "10m".parse().ok();
+        let mut gated = dev();
+        gated.spec.require_approval = Some(true);
+        let approve_only = vec![(Deed::Assemble, 2), (Deed::Approve, 2)];
+        let everything: Vec<_> = Deed::ALL.iter().map(|deed| (*deed, 1)).collect();
+        vec![
+            Self { deeds: vec![(Deed::Assemble, 1)], ..Self::of("automatic", vec![dev()]) },
+            Self { deeds: approve_only, ..Self::of("approval", vec![gated.clone()]) },
+            Self::of("approval and rejection", vec![dev(), test()]).with(&[(Deed::Reject, 1), (Deed::EditStage, 1)]),
+            Self::of("Stage churn", vec![dev()]).with(churn).with(noise),
+            Self::of("clean-up", vec![capped]).with(&[(Deed::Tune, 1), (Deed::Hold, 1), (Deed::EditStage, 1)]),
+            Self::of("re-created config", vec![dev()]).with(&[(Deed::ToggleConfig, 3), (Deed::HandMake, 2)]),
+            Self::of("re-created config, approval", vec![gated.clone()]).with(&[
+                (Deed::ToggleConfig, 3),
+                (Deed::HandMake, 2),
+                (Deed::DeletePromotion, 1),
+            ]),
+            Self::of("hand-made", vec![dev()]).with(&[(Deed::HandMake, 4), (Deed::DeletePromotion, 1)]).with(churn),
+            Self::of(
+                "two configs on one Stage",
+                vec![dev(), config("other-to-dev", SourceRef::template("other"), to("dev"))],
+            )
+            .with(&[(Deed::EditStage, 1)]),
+            Self::of("repointed", vec![dev(), config("other-to-test", SourceRef::template("other"), to("test"))])
+                .with(&[(Deed::Repoint, 3), (Deed::ToggleStage, 1)]),
+            Self::of("suspended", vec![dev(), test()]).with(&[(Deed::Suspend, 4), (Deed::ToggleLandscape, 1)]),
+            Self::of("refusing Stage", vec![dev()]).with(&[(Deed::Refuse, 3), (Deed::ToggleStage, 1)]).with(noise),
+            Self::of("missing references", vec![dev(), test()]).with(&[
+                (Deed::ToggleLandscape, 2),
+                (Deed::ToggleTemplate, 1),
+                (Deed::ToggleStage, 2),
+                (Deed::Hold, 1),
+            ]),
+            Self { deeds: everything, ..Self::of("everything", vec![dev(), test()]) },
+        ]
+    }
+
+    /// One of [`all`](Self::all) in a mood of its own.
+    pub fn random(seed: u64) -> Self {
+        let mut chance = Chance::new(seed ^ 0x5ce_a410);
+        let mut all = Self::all();
+        let mut scenario = all.swap_remove(chance.below(all.len()));
+        scenario.mood = Mood::random(&mut chance);
+        scenario.has_barrier = !chance.one_in(4);
+        scenario.clock_offset = SignedDuration::from_secs(chance.pick(&[0, 0, 30, -30, 400, -400]).unwrap_or(0));
+        scenario
+    }
+
+    /// Whether numbers are only ever handed out by the machinery, and names never freed: then P13 holds exactly.
+    pub(super) fn hands_out_numbers_alone(&self) -> bool {
+        use Deed::{DeletePromotion, HandMake, ToggleConfig, Tune};
+        let frees = |deed: &Deed| matches!(deed, DeletePromotion | HandMake | ToggleConfig | Tune);
+        !self.deeds.iter().any(|(deed, weight)| *weight > 0 && frees(deed))
+            && self
+                .configs
+                .iter()
+                .all(|config| config.spec.ttl_after_finished.is_none() && config.spec.keep_last_promotions >= 1000)
+    }
+}
+
+/// A config in the project's namespace.
+fn config(name: &str, source: SourceRef, target: TargetRef) -> VectorPromotionConfig {
+    let mut config = VectorPromotionConfig::new(name, VectorPromotionConfigSpec::new(source, target));
+    config.metadata.namespace = Some(PROJECT.to_owned());
+    config.spec.keep_last_promotions = 1000;
+    config
+}

@@ -1,0 +1,90 @@
+//! The API server that all views share: the store in memory, and Stages that it refuses to write.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::step::Kind;
+use crate::store::{
+    Key, Listed, MemoryStore, Object, ObjectRef, ObjectStore, Patch, Precondition, Query, StaleStore, StoreError,
+};
+
+/// Clones are the same server.
+#[derive(Clone)]
+pub(super) struct Server {
+    store: MemoryStore,
+    refused: Arc<Mutex<BTreeSet<(String, String)>>>,
+    /// How the machinery is broken on purpose, so that a test can see the checker notice.
+    #[cfg(test)]
+    pub(super) flaw: super::flaw::Flawed,
+}
+
+impl Server {
+    pub(super) fn new(store: MemoryStore) -> Self {
+        Self {
+            store,
+            refused: Arc::default(),
+            #[cfg(test)]
+            flaw: super::flaw::Flawed::default(),
+        }
+    }
+
+    pub(super) fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    /// The Stages whose writes are refused for good, by namespace and name.
+    pub(super) fn refused(&self) -> MutexGuard<'_, BTreeSet<(String, String)>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg_attr(not(test), allow(unused_variables))]
+    pub(super) async fn get<K: Object>(&self, key: &Key<K>, cache: &StaleStore) -> Result<Option<Arc<K>>, StoreError> {
+        #[cfg(test)]
+        if self.flaw.is(super::flaw::Flaw::LiveReadsFromCache) {
+            return cache.get(key).await;
+        }
+        self.store.get_live(key).await
+    }
+
+    #[cfg_attr(not(test), allow(unused_variables))]
+    pub(super) async fn list<K: Object>(&self, query: &Query<K>, cache: &StaleStore) -> Result<Listed<K>, StoreError> {
+        #[cfg(test)]
+        if self.flaw.is(super::flaw::Flaw::LiveReadsFromCache) {
+            return cache.list(query).await;
+        }
+        self.store.list_live(query).await
+    }
+
+    pub(super) async fn create<K: Object>(&self, object: &K) -> Result<Arc<K>, StoreError> {
+        #[cfg(test)]
+        if let Some(renamed) = self.flaw.renamed(object) {
+            return self.store.create(&renamed).await;
+        }
+        self.store.create(object).await
+    }
+
+    pub(super) async fn patch<K: Object>(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
+        let place = (key.namespace().to_owned(), key.name().to_owned());
+        if Kind::of::<K>() == Some(Kind::Stage) && self.refused().contains(&place) {
+            let message = "admission webhook \"freeze.bakery.example\" denied the request".to_owned();
+            return Err(StoreError::Invalid { object: ObjectRef::named(key), message, fields: Vec::new() });
+        }
+        #[cfg(test)]
+        if let Some(answer) = self.flaw.patch(&self.store, key, patch).await {
+            return answer;
+        }
+        self.store.patch(key, patch).await
+    }
+
+    pub(super) async fn patch_status<K: Object>(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
+        #[cfg(test)]
+        if let Some(answer) = self.flaw.patch_status(&self.store, key, patch).await {
+            return answer;
+        }
+        self.store.patch_status(key, patch).await
+    }
+
+    pub(super) async fn delete<K: Object>(&self, key: &Key<K>, precondition: &Precondition) -> Result<(), StoreError> {
+        self.store.delete(key, precondition).await
+    }
+}

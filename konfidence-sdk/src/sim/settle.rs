@@ -1,0 +1,119 @@
+//! The end of a world: the faults stop, and it has to come to rest.
+
+use jiff::SignedDuration;
+
+use super::check::rest::AtRest;
+use super::check::{Author, Violation, violates};
+use super::controller::Controller;
+use super::step::{Kind, Step};
+use super::world::World;
+
+/// So long a world is watched at most; what P38 and P51 delay is over by then, and a contest has shown its pace.
+const HORIZON: SignedDuration = SignedDuration::from_hours(12);
+/// So many wake-ups at most in that time: an hourly one for each flow, and some for each deadline and TTL.
+const WAKE_UPS: usize = 400;
+/// So many rounds at most without that time passes.
+const ROUNDS: usize = 3000;
+
+impl World {
+    pub(super) fn settle(&mut self, healthy: usize) -> Result<(), Violation> {
+        self.story.line(|| format!("the faults stop; {healthy} of the controllers go on"));
+        for (number, controller) in self.controllers.iter_mut().enumerate() {
+            controller.is_asleep = number >= healthy.max(1);
+        }
+        self.repair()?;
+        self.controllers.iter_mut().for_each(Controller::resync);
+        let end = self.now().saturating_add(HORIZON).unwrap_or(self.now());
+        let mut wake_ups = 0;
+        loop {
+            self.come_to_rest()?;
+            if self.people.approve_newest(self.now()) {
+                self.look(Author::People)?;
+                continue;
+            }
+            let next = self.awake().filter_map(Controller::next_wake_up).min();
+            let Some(next) = next else { break };
+            let is_over = self.now().saturating_add(next).is_ok_and(|at| at > end);
+            if is_over {
+                break;
+            }
+            wake_ups += 1;
+            if wake_ups > WAKE_UPS {
+                return violates("P50", format!("a controller still wakes up after {WAKE_UPS} wake-ups"));
+            }
+            // At once is possible too: several conflicts in a row give up so.
+            self.step(Step::Wait { seconds: u32::try_from(next.as_secs()).unwrap_or(0) + 1 })?;
+        }
+        if self.is_contested() {
+            return Ok(());
+        }
+        self.check_silence()?;
+        AtRest { store: self.server.store(), checker: &self.checker }.check(&self.keys)
+    }
+
+    fn awake(&self) -> impl Iterator<Item = &Controller> {
+        self.controllers.iter().filter(|controller| !controller.is_asleep)
+    }
+
+    /// Two configs that stand and have one target.
+    fn is_contested(&self) -> bool {
+        let mut targets: Vec<_> = self.checker.configs.values().map(|config| &config.spec.target).collect();
+        let all = targets.len();
+        targets.sort();
+        targets.dedup();
+        targets.len() < all
+    }
+
+    /// What was deleted but held goes first, then it is made again.
+    fn repair(&mut self) -> Result<(), Violation> {
+        for _ in 0..2 {
+            self.people.repair();
+            self.look(Author::People)?;
+            self.server.store().engine().collect_garbage();
+            self.look(Author::Collector)?;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, author: Author) -> Result<(), Violation> {
+        self.checker.see(self.server.store(), author, &mut self.story)
+    }
+
+    /// Everything is delivered, everything queued is done, until nothing is left. The controllers take turns request by
+    /// request, so that two of them meet in every plan.
+    fn come_to_rest(&mut self) -> Result<(), Violation> {
+        for _ in 0..ROUNDS {
+            self.step(Step::CollectGarbage)?;
+            for controller in 0..self.controllers.len() {
+                for kind in Kind::ALL {
+                    while self.step(Step::Deliver { controller, kind, told: true })? {}
+                }
+                for flow in 0..self.keys.len() {
+                    self.step(Step::Begin { controller, flow })?;
+                    self.step(Step::Read { controller, flow })?;
+                    self.step(Step::Turn { controller, flow, mishap: None })?;
+                }
+            }
+            let news = |number| Kind::ALL.into_iter().any(|kind| self.has_news(number, kind));
+            let is_quiet = self.awake().all(Controller::is_idle) && !(0..self.controllers.len()).any(news);
+            if is_quiet {
+                return Ok(());
+            }
+        }
+        violates("S6", format!("after {ROUNDS} rounds without a fault the controllers are still busy"))
+    }
+
+    /// S6, P50: a resync writes nothing.
+    fn check_silence(&mut self) -> Result<(), Violation> {
+        let before = self.server.store().engine().revision();
+        for _ in 0..2 {
+            self.controllers.iter_mut().for_each(Controller::resync);
+            self.come_to_rest()?;
+        }
+        let after = self.server.store().engine().revision();
+        if after > before {
+            return violates("S6", format!("a resync of a world at rest makes {} writes", after - before));
+        }
+        Ok(())
+    }
+}

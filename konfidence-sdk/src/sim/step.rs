@@ -1,0 +1,239 @@
+//! What can happen in a world, one thing at a time.
+
+use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
+
+use crate::store::engine::Collection;
+use crate::store::{Fault, MemoryStore, Object, StaleStore};
+
+/// One thing that happens. Its `Debug` form is Rust, to be pasted into a test.
+///
+/// Controllers and flows are counted from 0; a flow is a config of the [`Scenario`](super::Scenario) in its order, and
+/// the one after the last is a name without a config. A step that is not possible in the present state does nothing,
+/// so that steps can be left out of a list and the rest still means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// A controller takes the flow from its queue and begins to reconcile it.
+    Begin {
+        /// Which controller.
+        controller: usize,
+        /// Which flow.
+        flow: usize,
+    },
+    /// The reconcile's next request to the store is carried out, and it goes on up to the one after.
+    Turn {
+        /// Which controller.
+        controller: usize,
+        /// Which flow.
+        flow: usize,
+        /// What goes wrong with the request.
+        mishap: Option<Mishap>,
+    },
+    /// The reconcile makes all cached reads up to its next write or live read.
+    Read {
+        /// Which controller.
+        controller: usize,
+        /// Which flow.
+        flow: usize,
+    },
+    /// The controller's view of a kind moves on by one change.
+    Deliver {
+        /// Which controller.
+        controller: usize,
+        /// Which kind.
+        kind: Kind,
+        /// Whether the flows that it touches are queued. If not, the event was lost on its way to the queue.
+        told: bool,
+    },
+    /// The controller's view of a kind jumps to the present, as after a watch that had expired.
+    Relist {
+        /// Which controller.
+        controller: usize,
+        /// Which kind.
+        kind: Kind,
+    },
+    /// A flow is queued for no reason: an event that is repeated, or the slow resync.
+    Stir {
+        /// Which controller.
+        controller: usize,
+        /// Which flow.
+        flow: usize,
+    },
+    /// The controller dies, between any two requests, and starts again with views that are so many changes old, in the
+    /// order of [`Kind::ALL`].
+    Crash {
+        /// Which controller.
+        controller: usize,
+        /// Age of each view.
+        ages: [u8; 5],
+    },
+    /// The controller stops, wherever it is.
+    Pause {
+        /// Which controller.
+        controller: usize,
+    },
+    /// It goes on.
+    Continue {
+        /// Which controller.
+        controller: usize,
+    },
+    /// Time passes until the next instant that a controller waits for.
+    WakeUp,
+    /// Time passes.
+    Wait {
+        /// So long, in seconds.
+        seconds: u32,
+    },
+    /// The garbage collector runs.
+    CollectGarbage,
+    /// Somebody does something.
+    Deed {
+        /// What.
+        deed: Deed,
+        /// With which flow.
+        flow: usize,
+        /// Which one, where there are several; counted around.
+        pick: usize,
+    },
+    /// The faults stop: what is missing is put back, approvals are given, and so many controllers go on until nothing
+    /// happens any more. Then liveness and the audit rules are checked.
+    Settle {
+        /// How many controllers are left.
+        healthy: usize,
+    },
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mishap {
+    /// The error that the controller sees.
+    pub fault: Fault,
+    /// Whether the request was carried out all the same.
+    pub carried_out: bool,
+}
+
+/// What people do. All of it is permitted by the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Deed {
+    /// The flow's source gets another vector: mostly a new one, sometimes an earlier one.
+    Assemble,
+    /// A waiting promotion is approved.
+    Approve,
+    /// A promotion that is not yet in progress is rejected.
+    Reject,
+    /// The config is suspended, or resumed.
+    Suspend,
+    /// Another vector is written into the target by hand.
+    EditStage,
+    /// The target is deleted, or made again.
+    ToggleStage,
+    /// The records of the machinery are removed from the target.
+    StripRecord,
+    /// The target's status and foreign annotations are written.
+    TouchStage,
+    /// A promotion gets a foreign annotation.
+    TouchPromotion,
+    /// A promotion is deleted.
+    DeletePromotion,
+    /// A promotion without owner is made by hand.
+    HandMake,
+    /// The config is deleted, or made again under its name.
+    ToggleConfig,
+    /// The config's source and target become another flow's, or its own again.
+    Repoint,
+    /// The config's cap and TTL change.
+    Tune,
+    /// The Landscape of the target is deleted, or made again.
+    ToggleLandscape,
+    /// The template that is the source is deleted, or made again.
+    ToggleTemplate,
+    /// A finalizer is put on config, target or a promotion, or taken off.
+    Hold,
+    /// The API server refuses every write to the target from now on, or no longer.
+    Refuse,
+}
+
+impl Deed {
+    /// All deeds.
+    pub const ALL: [Self; 18] = [
+        Self::Assemble,
+        Self::Approve,
+        Self::Reject,
+        Self::Suspend,
+        Self::EditStage,
+        Self::ToggleStage,
+        Self::StripRecord,
+        Self::TouchStage,
+        Self::TouchPromotion,
+        Self::DeletePromotion,
+        Self::HandMake,
+        Self::ToggleConfig,
+        Self::Repoint,
+        Self::Tune,
+        Self::ToggleLandscape,
+        Self::ToggleTemplate,
+        Self::Hold,
+        Self::Refuse,
+    ];
+}
+
+/// The kinds that promotion reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `VectorPromotion`.
+    Promotion,
+    /// `VectorPromotionConfig`.
+    Config,
+    /// `Stage`.
+    Stage,
+    /// `Landscape`.
+    Landscape,
+    /// `VectorTemplate`.
+    Template,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Promotion, Self::Config, Self::Stage, Self::Landscape, Self::Template];
+
+    /// The kind of `K`, if it is one of promotion's.
+    pub(super) fn of<K: Object>() -> Option<Self> {
+        match K::kind(&()).as_ref() {
+            "VectorPromotion" => Some(Self::Promotion),
+            "VectorPromotionConfig" => Some(Self::Config),
+            "Stage" => Some(Self::Stage),
+            "Landscape" => Some(Self::Landscape),
+            "VectorTemplate" => Some(Self::Template),
+            _ => None,
+        }
+    }
+
+    pub(super) fn collection(self, store: &MemoryStore) -> Collection {
+        match self {
+            Self::Promotion => store.collection::<VectorPromotion>(),
+            Self::Config => store.collection::<VectorPromotionConfig>(),
+            Self::Stage => store.collection::<Stage>(),
+            Self::Landscape => store.collection::<Landscape>(),
+            Self::Template => store.collection::<VectorTemplate>(),
+        }
+    }
+
+    pub(super) fn position(self, cache: &StaleStore) -> u64 {
+        match self {
+            Self::Promotion => cache.position::<VectorPromotion>(),
+            Self::Config => cache.position::<VectorPromotionConfig>(),
+            Self::Stage => cache.position::<Stage>(),
+            Self::Landscape => cache.position::<Landscape>(),
+            Self::Template => cache.position::<VectorTemplate>(),
+        }
+    }
+
+    pub(super) fn move_to(self, cache: &StaleStore, revision: u64) {
+        match self {
+            Self::Promotion => cache.move_to::<VectorPromotion>(revision),
+            Self::Config => cache.move_to::<VectorPromotionConfig>(revision),
+            Self::Stage => cache.move_to::<Stage>(revision),
+            Self::Landscape => cache.move_to::<Landscape>(revision),
+            Self::Template => cache.move_to::<VectorTemplate>(revision),
+        }
+    }
+}

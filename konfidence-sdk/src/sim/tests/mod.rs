@@ -1,0 +1,3 @@
+//! That the simulator finds what is broken.
+
+mod broken;

@@ -1,0 +1,24 @@
+//! Random worlds, from seeds.
+
+#![allow(clippy::panic)] // how a test fails
+
+use konfidence_sdk::sim::{Tally, run_seeds};
+
+/// Lengths of worlds, in steps: short ones end in every half-done state, long ones pile up history.
+const STEPS: [usize; 5] = [60, 120, 200, 400, 800];
+
+fn worlds(seeds: std::ops::Range<u64>) -> Tally {
+    let mut tally = Tally::default();
+    for (seed, steps) in seeds.zip(STEPS.into_iter().cycle()) {
+        tally += run_seeds(seed..seed + 1, steps).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    println!("{tally:?}");
+    tally
+}
+
+#[test]
+fn s1_to_s6_p12_p13_p22_hold_in_random_worlds() {
+    let tally = worlds(0..500);
+    assert!(tally.steps > 200_000, "{tally:?}");
+    assert!(tally.mishaps > 1000 && tally.crashes > 1000, "{tally:?}");
+}
