@@ -116,6 +116,7 @@ impl Builder {
         api.registry.change(|served| builtin::serve(served, &api.engine));
         namespaces::found(&api);
         crd::resume(&api);
+        namespaces::resume(&api);
         for definition in crds {
             let name = definition.metadata.name.clone().unwrap_or_default();
             crd::put(&api, definition).map_err(|source| BuildError { name, source })?;
@@ -173,6 +174,13 @@ impl ApiServer {
     /// Ends open watches, as the end of [`serve`](Self::serve) does: for servers that are used in process.
     pub fn end(&self) {
         self.api.ended.send_replace(true);
+    }
+}
+
+/// Runs work that outlives its request. Without a runtime, when a server is only built, it is left for the next start.
+pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(work);
     }
 }
 

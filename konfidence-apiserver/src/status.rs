@@ -105,6 +105,11 @@ impl ApiError {
         error
     }
 
+    /// 422 for what a list or a watch asks for.
+    pub(crate) fn bad_list_options(error: FieldError) -> Self {
+        Self::invalid("meta.k8s.io", "ListOptions", "", &vec![error])
+    }
+
     /// 400.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)

@@ -195,3 +195,34 @@ async fn discovery_finds_our_kinds() {
     let typed: Api<VectorTemplate> = Api::default_namespaced(client);
     assert!(typed.list(&ListParams::default()).await.expect("listed").items.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn status_is_applied_and_owned_apart() {
+    let stages: Api<Stage> = Api::default_namespaced(client());
+    let apply = |body: serde_json::Value| {
+        let mut object =
+            json!({"apiVersion": "konfidence.cloud/v1alpha1", "kind": "Stage", "metadata": {"name": "dev"}});
+        object.as_object_mut().expect("an object").extend(body.as_object().cloned().unwrap_or_default());
+        Patch::Apply(object)
+    };
+    let condition = |status: &str| {
+        json!({"status": {"conditions": [{"type": "Ready", "status": status, "reason": "R", "message": "",
+            "lastTransitionTime": "2026-03-01T12:00:00Z"}]}})
+    };
+    stages.patch("dev", &PatchParams::apply("user"), &apply(json!({"spec": {"vector": "v1"}}))).await.expect("applied");
+    let applied =
+        stages.patch_status("dev", &PatchParams::apply("one"), &apply(condition("True"))).await.expect("applied");
+    let managed = applied.metadata.managed_fields.expect("owners");
+    let owners: Vec<_> = managed.iter().map(|one| (one.manager.as_deref(), one.subresource.as_deref())).collect();
+    assert_eq!(owners, [(Some("one"), Some("status")), (Some("user"), None)]);
+    let conflict = stages.patch_status("dev", &PatchParams::apply("two"), &apply(condition("False"))).await;
+    let Err(kube::Error::Api(status)) = conflict else { panic!("{conflict:?}") };
+    assert_eq!(
+        status.message,
+        "Apply failed with 1 conflict: conflict with \"one\" with subresource \"status\": \
+         .status.conditions[type=\"Ready\"].status"
+    );
+    let dropped = stages.patch_status("dev", &PatchParams::apply("one"), &apply(json!({}))).await.expect("applied");
+    assert!(dropped.status.is_none_or(|status| status.conditions.is_empty()));
+    assert_eq!(dropped.spec.vector, "v1");
+}

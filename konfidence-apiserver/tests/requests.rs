@@ -97,7 +97,7 @@ async fn unknown_fields_are_ignored_warned_of_or_refused_as_asked() {
         "{}",
         refused.message()
     );
-    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?fieldValidation=Perhaps"), &typo).await.code, 400);
+    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?fieldValidation=Perhaps"), &typo).await.code, 422);
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,7 +232,7 @@ async fn a_dry_run_answers_and_writes_nothing() {
     assert_eq!(patched.body["spec"]["vector"], "x");
     assert_eq!(send(&server, "DELETE", &path, &[], Body::empty()).await.code, 200);
     assert_eq!(server.engine().revision(), before);
-    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?dryRun=Some"), &stage("x")).await.code, 400);
+    assert_eq!(json_request(&server, "POST", &format!("{STAGES}?dryRun=Some"), &stage("x")).await.code, 422);
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,4 +274,16 @@ async fn an_update_needs_the_version_that_was_read() {
         (elsewhere.code, elsewhere.message()),
         (400, "the name of the object (dev) does not match the name on the URL (test)")
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generated_name_is_there_before_the_rules_look_at_it() {
+    let server = server();
+    let mut unnamed = stage("x");
+    unnamed["metadata"] = json!({"generateName": "s-"});
+    let first = json_request(&server, "POST", STAGES, &unnamed).await;
+    let second = json_request(&server, "POST", STAGES, &unnamed).await;
+    let name = |answer: &support::Answer| answer.body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((first.code, second.code), (201, 201), "{}", first.body);
+    assert!(name(&first).starts_with("s-") && name(&first).len() == 7 && name(&first) != name(&second));
 }

@@ -91,6 +91,14 @@ pub(crate) fn found(api: &Api) {
     }
 }
 
+/// Goes on with the namespaces that were on their way out when the engine was last served.
+pub(crate) fn resume(api: &Arc<Api>) {
+    let Ok((_, namespaces)) = resource(api) else { return };
+    for namespace in namespaces.list(None).items.iter().filter(|namespace| is_terminating(namespace.json())) {
+        terminate(api, namespace.name());
+    }
+}
+
 /// Begins the end of a namespace that was just marked as deleted; what it looks like now.
 pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
     let (resource, namespaces) = resource(api).ok()?;
@@ -99,7 +107,7 @@ pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
     if let Left::Objects(left) = sweep(api, &namespaces, name) {
         set_status(&namespaces, name, &remaining(api, left.len()));
         let (api, name) = (Arc::clone(api), name.to_owned());
-        tokio::spawn(async move { finish(&api, &namespaces, &name, left).await });
+        crate::server::spawn(async move { finish(&api, &namespaces, &name, left).await });
     }
     shown
 }

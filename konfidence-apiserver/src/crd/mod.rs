@@ -5,6 +5,9 @@ pub(crate) mod validate;
 
 pub(crate) use install::{install, installed, uninstall};
 
+use std::sync::Arc;
+
+use futures::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, EngineError, Scope};
@@ -152,14 +155,13 @@ pub(crate) fn hold(api: &Api, resource: &Resource, name: &str) -> ApiResult<()> 
 }
 
 /// Deletes the objects of a definition that is being deleted; when none is left, lets the definition go.
-pub(crate) fn finish(api: &std::sync::Arc<Api>, name: &str) {
+pub(crate) fn finish(api: &Arc<Api>, name: &str) {
     let Some(crds) = collection(api) else { return };
     if sweep(api, &crds, name).is_none() {
         return;
     }
-    let (api, name) = (std::sync::Arc::clone(api), name.to_owned());
-    tokio::spawn(async move {
-        use futures::StreamExt;
+    let (api, name) = (Arc::clone(api), name.to_owned());
+    crate::server::spawn(async move {
         let mut ended = api.ended.subscribe();
         while let Some((objects, from)) = sweep(&api, &crds, &name) {
             let Ok(mut changes) = objects.watch(None, from) else { continue };
@@ -235,9 +237,12 @@ fn merge_conditions(status: &mut Value, fresh: &Value) {
 }
 
 /// Serves the definitions that the engine holds already.
-pub(crate) fn resume(api: &Api) {
+pub(crate) fn resume(api: &Arc<Api>) {
     for crd in collection(api).into_iter().flat_map(|crds| crds.list(None).items) {
         install(api, crd.json());
+        if crd.json().pointer("/metadata/deletionTimestamp").is_some() {
+            finish(api, crd.name());
+        }
     }
 }
 

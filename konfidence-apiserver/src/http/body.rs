@@ -6,7 +6,7 @@ use std::fmt;
 use axum::body::Body;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -20,16 +20,30 @@ pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 /// Values nested deeper than this are refused with 400: every walk over an object is as deep as the object.
 const DEPTH: usize = 128;
 
-/// Reads a whole body.
+/// Bodies beyond this many bytes are not even read to their end before they are refused.
+const MOST_READ: usize = 64 * 1024 * 1024;
+
+/// Reads a whole body. One that is too long is read on and thrown away, up to a bound: a client that is still sending
+/// would otherwise see a broken connection instead of the answer.
 ///
 /// # Errors
 /// 413 when it is too long, 400 when it breaks off.
-pub(crate) async fn read(body: Body) -> ApiResult<Vec<u8>> {
-    match Limited::new(body, LIMIT).collect().await {
-        Ok(collected) => Ok(collected.to_bytes().to_vec()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::too_large(LIMIT)),
-        Err(error) => Err(ApiError::bad_request(format!("the body cannot be read: {error}"))),
+pub(crate) async fn read(mut body: Body) -> ApiResult<Vec<u8>> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| ApiError::bad_request(format!("the body cannot be read: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length <= LIMIT {
+            bytes.extend_from_slice(&data);
+        } else {
+            bytes = Vec::new();
+        }
+        if length > MOST_READ {
+            break;
+        }
     }
+    if length > LIMIT { Err(ApiError::too_large(LIMIT)) } else { Ok(bytes) }
 }
 
 /// The media type of a body without its parameters; empty: none is named.

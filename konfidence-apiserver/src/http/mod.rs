@@ -87,7 +87,7 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     let accept = accept?;
     let target = path::target(&served, &parts).ok_or_else(ApiError::no_such_path)?;
     let (head, body) = request.into_parts();
-    let params = Params::of(&head.uri)?;
+    let params = Params::of(&head.method, &head.uri)?;
     let user = User::of(&head.headers);
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
     let call = Call { target, params, accept, user, headers: head.headers, body };

@@ -1,7 +1,8 @@
 //! The query of a request, parsed once.
 
-use http::Uri;
+use http::{Method, Uri};
 
+use crate::field::FieldError;
 use crate::status::{ApiError, ApiResult};
 
 /// Everything that a query may say; what it does not say has the API's default.
@@ -58,11 +59,11 @@ pub(crate) enum FieldValidation {
 }
 
 impl Params {
-    /// Reads the query of `uri`.
+    /// Reads the query of a request.
     ///
     /// # Errors
-    /// 400 for a value that is no number, boolean or known word.
-    pub(crate) fn of(uri: &Uri) -> ApiResult<Self> {
+    /// 400 for a value that is no number, 422 for a word that the method's options do not know.
+    pub(crate) fn of(method: &Method, uri: &Uri) -> ApiResult<Self> {
         let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|error| ApiError::bad_request(format!("the query cannot be read: {error}")))?
             .0;
@@ -82,12 +83,10 @@ impl Params {
                 "dryRun" if value == "All" => params.dry_run = true,
                 "dryRun" if value.is_empty() => {}
                 "dryRun" => {
-                    return Err(ApiError::bad_request(format!(
-                        "dryRun: Unsupported value: {value:?}: supported values: \"All\""
-                    )));
+                    return Err(refused(method, FieldError::not_supported("dryRun", value, &["All".to_owned()])));
                 }
                 "fieldManager" => params.field_manager = value,
-                "fieldValidation" => params.field_validation = validation(&value)?,
+                "fieldValidation" => params.field_validation = validation(method, &value)?,
                 "force" => params.force = Some(boolean(&value)),
                 "includeObject" => params.include_object = value,
                 "orphanDependents" => params.orphan_dependents = Some(boolean(&value)),
@@ -99,7 +98,7 @@ impl Params {
             }
         }
         if params.field_manager.len() > 128 {
-            return Err(ApiError::bad_request("fieldManager: Too long: may not be more than 128 bytes"));
+            return Err(refused(method, FieldError::too_long("fieldManager", 128)));
         }
         Ok(params)
     }
@@ -120,13 +119,26 @@ fn not_a_number(name: &str, value: &str) -> ApiError {
     ApiError::bad_request(format!("{name}: Invalid value: {value:?}: must be a number, zero or greater"))
 }
 
-fn validation(value: &str) -> ApiResult<FieldValidation> {
+/// The options of a method say no.
+fn refused(method: &Method, error: FieldError) -> ApiError {
+    let options = match *method {
+        Method::POST => "CreateOptions",
+        Method::PUT => "UpdateOptions",
+        Method::PATCH => "PatchOptions",
+        Method::DELETE => "DeleteOptions",
+        _ => "ListOptions",
+    };
+    ApiError::invalid("meta.k8s.io", options, "", &vec![error])
+}
+
+fn validation(method: &Method, value: &str) -> ApiResult<FieldValidation> {
     match value {
         "" | "Warn" => Ok(FieldValidation::Warn),
         "Ignore" => Ok(FieldValidation::Ignore),
         "Strict" => Ok(FieldValidation::Strict),
-        other => Err(ApiError::bad_request(format!(
-            "fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\""
-        ))),
+        other => {
+            let known = ["Ignore", "Strict", "Warn"].map(str::to_owned);
+            Err(refused(method, FieldError::not_supported("fieldValidation", other, &known)))
+        }
     }
 }

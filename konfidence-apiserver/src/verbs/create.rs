@@ -30,6 +30,7 @@ pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
 /// apply the managed fields are known already.
 pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&Manager>) -> ApiResult<Reply> {
     let resource = &call.target.resource;
+    name_it(call, &mut object)?;
     let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
     if object.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
@@ -49,14 +50,14 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     }
     prepare::check(call, &object, None)?;
     let collection = collection(resource)?;
+    // What the server adds to a new object by itself (a phase, conditions) is part of its first state.
+    let scope = if super::hooks::after_create(api, resource, &mut object) { Scope::Whole } else { Scope::Main };
     if call.params.dry_run {
         if !name.is_empty() && collection.get(call.target.namespace(), &name).is_some() {
             return Err(ApiError::already_exists(resource, &name));
         }
         return Ok(Reply::created(shape::one(call, &pretended(api, object), api.clock.now())));
     }
-    // What the server adds to a new object by itself (a phase, conditions) is part of its first state.
-    let scope = if super::hooks::after_create(api, resource, &mut object) { Scope::Whole } else { Scope::Main };
     let written =
         collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
     if resource.namespaced {
@@ -66,16 +67,29 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     Ok(Reply::created(shape::one(call, &resource.show(written.object.json()), api.clock.now())))
 }
 
+/// Gives an object the name that its `generateName` asks for. Rules may look at the name, so it comes before them.
+fn name_it(call: &Call, object: &mut Value) -> ApiResult<()> {
+    const ATTEMPTS: usize = 8;
+    let collection = collection(&call.target.resource)?;
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return Ok(()) };
+    let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let base = text("generateName");
+    if base.is_empty() || !text("name").is_empty() {
+        return Ok(());
+    }
+    let mut names = (0..ATTEMPTS).map(|_| collection.engine().generate_name(&base));
+    let free = names.find(|name| collection.get(call.target.namespace(), name).is_none());
+    let name = free.ok_or_else(|| ApiError::already_exists(&call.target.resource, &base))?;
+    metadata.insert("name".into(), name.into());
+    Ok(())
+}
+
 /// A new object as a dry run shows it.
 fn pretended(api: &Api, mut object: Value) -> Value {
     let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert("uid".into(), "00000000-0000-4000-8000-000000000000".into());
         metadata.insert("creationTimestamp".into(), now.into());
-        if !metadata.contains_key("name") {
-            let base = metadata.get("generateName").and_then(Value::as_str).unwrap_or_default();
-            metadata.insert("name".into(), format!("{base}xxxxx").into());
-        }
     }
     object
 }

@@ -6,6 +6,7 @@ use konfidence_sdk::store::engine::{Document, EngineError, Listing};
 use serde_json::{Map, Value};
 
 use super::{engine_error, shape};
+use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::respond::Reply;
 use crate::selector::Selection;
@@ -84,14 +85,14 @@ fn start(call: &Call) -> ApiResult<(Listing, Option<(String, String)>)> {
         ("Exact", Some(version)) if version > 0 => true,
         ("NotOlderThan", Some(_)) => false,
         ("Exact" | "NotOlderThan", _) => {
-            return Err(ApiError::bad_request(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-            ));
+            return Err(ApiError::bad_list_options(FieldError::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )));
         }
         (other, _) => {
-            return Err(ApiError::bad_request(format!(
-                "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\""
-            )));
+            let known = ["Exact", "NotOlderThan", ""].map(str::to_owned);
+            return Err(ApiError::bad_list_options(FieldError::not_supported("resourceVersionMatch", other, &known)));
         }
     };
     let wanted = wanted.unwrap_or_default();

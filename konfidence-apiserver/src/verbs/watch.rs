@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
 use super::{engine_error, shape};
+use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::accept::Form;
 use crate::http::respond::Reply;
@@ -89,13 +90,14 @@ fn check_initial_events(call: &Call) -> ApiResult<()> {
     let params = &call.params;
     match (params.send_initial_events, params.resource_version_match.as_str()) {
         (Some(_), "NotOlderThan") | (None, "") => Ok(()),
-        (Some(_), _) => Err(ApiError::bad_request(
-            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        )),
-        (None, _) => Err(ApiError::bad_request(
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is \
-             provided",
-        )),
+        (Some(_), _) => Err(ApiError::bad_list_options(FieldError::forbidden(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ))),
+        (None, _) => Err(ApiError::bad_list_options(FieldError::forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ))),
     }
 }
 

@@ -88,10 +88,13 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
         }
     };
     if old.is_none() {
-        // The suffix is five letters that are legal anywhere.
+        // What is generated ends well; only the beginning can be wrong.
         if !base.is_empty() {
-            let probe = format!("{base}x");
-            errors.extend(legal(&probe).into_iter().map(|why| FieldError::invalid("metadata.generateName", base, why)));
+            errors.extend(
+                legal(&format!("{base}x"))
+                    .into_iter()
+                    .map(|why| FieldError::invalid("metadata.generateName", base, why)),
+            );
         }
         if name.is_empty() && base.is_empty() {
             errors.push(FieldError::required("metadata.name", "name or generateName is required"));

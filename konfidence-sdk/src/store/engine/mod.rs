@@ -127,6 +127,12 @@ impl Engine {
         self.read(|state| state.revision)
     }
 
+    /// A name that begins with `base`, as `metadata.generateName` asks for: for a server that has to know the name before
+    /// it creates the object.
+    pub fn generate_name(&self, base: &str) -> String {
+        self.with_state(|state| entropy::name(base, &mut state.entropy))
+    }
+
     /// Forgets the history up to `revision`: watches and lists from before it are answered with
     /// [`EngineError::Expired`].
     pub fn compact(&self, revision: u64) {
