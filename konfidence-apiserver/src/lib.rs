@@ -23,6 +23,7 @@ mod crd;
 mod discovery;
 mod field;
 mod http;
+mod json;
 mod openapi;
 mod patch;
 mod registry;

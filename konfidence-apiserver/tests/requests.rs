@@ -2,7 +2,14 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use axum::body::Body;
+use jiff::Timestamp;
+use konfidence_apiserver::ApiServer;
+use konfidence_sdk::clock::Clock;
+use konfidence_sdk::store::engine::{Engine, Options};
 use serde_json::{Value, json};
 use support::{STAGES, get, json_request, send, server, stage};
 
@@ -286,4 +293,92 @@ async fn a_generated_name_is_there_before_the_rules_look_at_it() {
     let name = |answer: &support::Answer| answer.body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     assert_eq!((first.code, second.code), (201, 201), "{}", first.body);
     assert!(name(&first).starts_with("s-") && name(&first).len() == 7 && name(&first) != name(&second));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_served_is_told_one_by_one_and_all_at_once() {
+    let server = server();
+    let group = get(&server, "/apis/konfidence.cloud").await.body;
+    assert_eq!((&group["kind"], &group["preferredVersion"]["version"]), (&json!("APIGroup"), &json!("v1alpha1")));
+    let resources = get(&server, "/apis/konfidence.cloud/v1alpha1").await.body;
+    let names: Vec<_> =
+        resources["resources"].as_array().expect("a list").iter().map(|one| one["name"].clone()).collect();
+    assert!(names.contains(&json!("stages")) && names.contains(&json!("stages/status")), "{names:?}");
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    let all = send(&server, "GET", "/apis", &[("accept", aggregated)], Body::empty()).await;
+    assert_eq!(all.headers["content-type"], "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    let groups = all.body["items"].as_array().expect("a list");
+    let ours = groups.iter().find(|group| group["metadata"]["name"] == "konfidence.cloud").expect("our group");
+    let stages =
+        ours["versions"][0]["resources"].as_array().expect("a list").iter().find(|one| one["resource"] == "stages");
+    assert_eq!(stages.map(|one| &one["scope"]), Some(&json!("Namespaced")));
+    for path in ["/healthz", "/livez", "/readyz"] {
+        assert_eq!(get(&server, path).await.body, json!("ok"), "{path}");
+    }
+    let old = send(
+        &server,
+        "GET",
+        "/openapi/v2",
+        &[("accept", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")],
+        Body::empty(),
+    )
+    .await;
+    assert_eq!(old.code, 406);
+    assert!(get(&server, "/openapi/v2").await.body["definitions"]["cloud.konfidence.v1alpha1.Stage"].is_object());
+}
+
+/// A clock that panics while it is armed.
+struct Trap(Arc<AtomicBool>);
+
+impl Clock for Trap {
+    fn now(&self) -> Timestamp {
+        assert!(!self.0.load(Ordering::SeqCst), "the clock is broken");
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_its_own_request_only() {
+    let armed = Arc::new(AtomicBool::new(false));
+    let engine = Engine::new(Options::new(Arc::new(Timestamp::UNIX_EPOCH)));
+    let server =
+        ApiServer::builder().engine(engine).clock(Trap(Arc::clone(&armed))).our_kinds().build().expect("legal");
+    armed.store(true, Ordering::SeqCst);
+    let broken = json_request(&server, "POST", STAGES, &stage("dev")).await;
+    assert_eq!((broken.code, &broken.body["reason"]), (500, &json!("InternalError")));
+    armed.store(false, Ordering::SeqCst);
+    assert_eq!(get(&server, STAGES).await.body["items"], json!([]), "nothing is half written");
+    assert_eq!(json_request(&server, "POST", STAGES, &stage("dev")).await.code, 201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn patches_of_many_writers_are_all_applied_once() {
+    let server = server();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "menu"}, "data": {}});
+    json_request(&server, "POST", maps, &map).await;
+    let writers = (0..8).map(|writer| {
+        let server = server.clone();
+        tokio::spawn(async move {
+            for round in 0..20 {
+                let patch = json!({"data": {format!("w{writer}-{round}"): "x"}}).to_string();
+                let merge = [("content-type", "application/merge-patch+json")];
+                let answer = send(&server, "PATCH", &format!("{maps}/menu"), &merge, patch).await;
+                assert_eq!(answer.code, 200, "{}", answer.body);
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.expect("no panic");
+    }
+    let data = get(&server, &format!("{maps}/menu")).await.body["data"].as_object().map(serde_json::Map::len);
+    assert_eq!(data, Some(160));
+}
+
+#[test]
+fn a_server_is_not_made_with_a_bad_definition() {
+    let mut bad = konfidence_types::crds::all().remove(0);
+    bad.spec.scope = "Galaxy".into();
+    let refused = ApiServer::builder().crds([bad]).build().expect_err("refused").to_string();
+    assert!(refused.contains("spec.scope: Unsupported value: \"Galaxy\""), "{refused}");
 }

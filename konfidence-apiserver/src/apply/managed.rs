@@ -1,6 +1,5 @@
 //! `metadata.managedFields`: who owns which fields, and since when.
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::fieldset::FieldSet;
@@ -137,11 +136,6 @@ impl Managed {
             self.set(&ancient, fields, entry.time);
         }
     }
-}
-
-/// An instant as managed fields hold it: whole seconds.
-pub(super) fn seconds(now: Timestamp) -> String {
-    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn decode(entry: &Value) -> Option<Entry> {

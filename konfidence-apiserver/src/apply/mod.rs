@@ -22,11 +22,12 @@ pub(crate) use managed::Manager;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::json::seconds;
 use crate::schema::Structural;
 use crate::status::ApiError;
 use compare::compare;
 use fieldset::{Element, FieldSet, print};
-use managed::{Managed, seconds};
+use managed::Managed;
 use shape::{fields_of, with_named_parents, without};
 
 /// kubectl's annotation of client-side apply.

@@ -9,6 +9,7 @@ use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope, Wri
 use serde_json::{Value, json};
 
 use crate::http::Call;
+use crate::json::{seconds, text};
 use crate::resource::{Resource, View};
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
@@ -20,7 +21,7 @@ pub(crate) fn is_protected(name: &str) -> bool {
 
 /// Fills in what every new namespace has.
 pub(crate) fn complete(namespace: &mut Value) {
-    let name = namespace.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(namespace, "/metadata/name").to_owned();
     if !name.is_empty()
         && let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut)
     {
@@ -185,7 +186,7 @@ fn set_status(namespaces: &Collection, name: &str, status: &Value) {
 }
 
 fn remaining(api: &Api, kinds: usize) -> Value {
-    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = seconds(api.clock.now());
     json!({"phase": "Terminating", "conditions": [{
         "type": "NamespaceFinalizersRemaining",
         "status": "True",

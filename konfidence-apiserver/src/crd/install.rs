@@ -5,6 +5,7 @@ use std::sync::Arc;
 use konfidence_sdk::store::engine::{Collection, ResourceType};
 use serde_json::{Value, json};
 
+use crate::json;
 use crate::registry::Served;
 use crate::resource::{CUSTOM, Column, Resource, Scale, View, ownership};
 use crate::schema::Schema;
@@ -46,12 +47,11 @@ pub(crate) fn installed(api: &Api, crd: &Value) -> Option<Collection> {
 }
 
 fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    json::text(object, pointer).to_owned()
 }
 
 fn texts(object: &Value, pointer: &str) -> Vec<String> {
-    let list = object.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(Value::as_str).map(str::to_owned).collect()
+    json::list(object, pointer).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn resources(api: &Api, crd: &Value) -> Vec<Resource> {

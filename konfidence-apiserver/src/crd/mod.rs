@@ -13,6 +13,7 @@ use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, EngineError, Scope};
 use serde_json::{Map, Value, json};
 
+use crate::json::{seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
@@ -43,7 +44,7 @@ pub(crate) fn complete(crd: &mut Value) {
 
 /// The status of a new definition: its names are accepted and it is served, unless another one has the names.
 pub(crate) fn first_status(api: &Api, crd: &Value) -> Value {
-    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = seconds(api.clock.now());
     let condition = |kind: &str, status: bool, reason: &str, message: &str| {
         json!({
             "type": kind,
@@ -84,8 +85,7 @@ fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
 
 /// Which name another definition of the group has already.
 fn name_conflict(api: &Api, crd: &Value) -> Option<(&'static str, String)> {
-    let text =
-        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |object: &Value, pointer: &str| text(object, pointer).to_owned();
     let own = text(crd, "/metadata/name");
     let collection = collection(api)?;
     let others = collection.list(None).items;
@@ -124,7 +124,7 @@ fn collection(api: &Api) -> Option<Collection> {
 /// Marks a definition, before it is deleted, as one whose objects have to go first.
 pub(crate) fn hold(api: &Api, resource: &Resource, name: &str) -> ApiResult<()> {
     let collection = collection(api).ok_or_else(ApiError::no_such_path)?;
-    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = seconds(api.clock.now());
     let held = collection.update("", name, &Precondition::default(), Scope::Whole, |crd| {
         let mut crd = crd.json().clone();
         if crd.pointer("/metadata/deletionTimestamp").is_some() {
@@ -199,7 +199,7 @@ fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> 
 /// After a change of a definition: its names and storage version are noted in its status, and what it says now is
 /// served.
 pub(crate) fn settle(api: &Api, crd: &Value) {
-    let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = text(crd, "/metadata/name");
     let fresh = first_status(api, crd);
     let settled = collection(api).and_then(|crds| {
         let written = crds.update("", name, &Precondition::default(), Scope::Whole, |present| {
@@ -253,7 +253,7 @@ pub(crate) fn resume(api: &Arc<Api>) {
 pub(crate) fn put(api: &Api, definition: CustomResourceDefinition) -> ApiResult<()> {
     let mut crd = serde_json::to_value(definition).map_err(ApiError::internal)?;
     complete(&mut crd);
-    let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(&crd, "/metadata/name").to_owned();
     let errors = validate::check(&crd, None);
     if !errors.is_empty() {
         return Err(ApiError::invalid(crate::builtin::APIEXTENSIONS, "CustomResourceDefinition", &name, &errors));

@@ -4,6 +4,7 @@ use kube::core::cel::{CompilationError, CompiledSchema};
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
+use crate::json::text;
 use crate::schema::{Schema, Structural};
 use crate::table::is_valid_path;
 use crate::verbs::validate::names;
@@ -11,7 +12,7 @@ use crate::verbs::validate::names;
 /// Everything that is wrong with a definition; `old` is its present state on an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = Vec::new();
-    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| text(crd, pointer);
     let (name, group, plural) = (text("/metadata/name"), text("/spec/group"), text("/spec/names/plural"));
     if name != format!("{plural}.{group}") {
         errors.push(FieldError::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
@@ -60,7 +61,7 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
 }
 
 fn check_names(crd: &Value, errors: &mut FieldErrors) {
-    let text = |name: &str| crd.pointer(&format!("/spec/names/{name}")).and_then(Value::as_str).unwrap_or_default();
+    let text = |name: &str| text(crd, &format!("/spec/names/{name}"));
     for name in ["plural", "singular", "kind", "listKind"] {
         let field = format!("spec.names.{name}");
         let value = text(name);
@@ -286,7 +287,7 @@ fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut
         let field = format!("{at}.x-kubernetes-validations[{index}].rule");
         let text = |name: &str| {
             let pointer = format!("/x-kubernetes-validations/{index}/{name}");
-            schema.pointer(&pointer).and_then(Value::as_str).unwrap_or_default()
+            text(schema, &pointer)
         };
         errors.push(match error {
             CompilationError::Parse { source, .. } => {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{age, path};
+use crate::json::text;
 use crate::resource::Column;
 
 pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
@@ -42,7 +43,7 @@ pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
             }
         }
         "source" => {
-            let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let text = |pointer: &str| text(object, pointer);
             let component = match text("/source/component") {
                 "" => text("/reportingComponent"),
                 component => component,

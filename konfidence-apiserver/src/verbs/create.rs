@@ -9,6 +9,7 @@ use crate::apply::{self, Manager};
 use crate::builtin::namespaces;
 use crate::http::respond::Reply;
 use crate::http::{Call, body};
+use crate::json::{seconds, text};
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
@@ -31,7 +32,7 @@ pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
 pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&Manager>) -> ApiResult<Reply> {
     let resource = &call.target.resource;
     name_it(call, &mut object)?;
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(&object, "/metadata/name").to_owned();
     if object.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
     }
@@ -86,7 +87,7 @@ fn name_it(call: &Call, object: &mut Value) -> ApiResult<()> {
 
 /// A new object as a dry run shows it.
 fn pretended(api: &Api, mut object: Value) -> Value {
-    let now = api.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = seconds(api.clock.now());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert("uid".into(), "00000000-0000-4000-8000-000000000000".into());
         metadata.insert("creationTimestamp".into(), now.into());

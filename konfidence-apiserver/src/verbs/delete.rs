@@ -9,6 +9,7 @@ use crate::builtin::namespaces;
 use crate::field::FieldError;
 use crate::http::respond::Reply;
 use crate::http::{Call, body};
+use crate::json::text;
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{self, ApiError, ApiResult};
@@ -25,7 +26,7 @@ pub(super) fn one(api: &std::sync::Arc<Api>, call: &Call, name: &str) -> ApiResu
     let resource = &call.target.resource;
     let (gone, object) = delete(api, resource, call.target.namespace(), name, &options)?;
     if gone {
-        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let uid = text(&object, "/metadata/uid");
         return Ok(Reply::object(status::deleted(resource, name, uid)));
     }
     Ok(Reply::object(shape::one(call, &object, api.clock.now())))

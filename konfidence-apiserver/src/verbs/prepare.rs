@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::validate;
 use crate::http::Call;
 use crate::http::params::FieldValidation;
+use crate::json::text;
 use crate::resource::{METADATA, Resource};
 use crate::status::{ApiError, ApiResult};
 
@@ -224,6 +225,6 @@ pub(super) fn check(call: &Call, object: &Value, old: Option<&Value>) -> ApiResu
     if errors.is_empty() {
         return Ok(());
     }
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = text(object, "/metadata/name");
     Err(ApiError::invalid(&resource.group, &resource.kind, name, &errors))
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::field::FieldError;
+use crate::json::text;
 use crate::resource::Resource;
 use crate::status::{ApiError, ApiResult};
 
@@ -42,7 +43,7 @@ pub(super) fn onto(resource: &Resource, object: &Value, scale: &Value) -> ApiRes
     let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or_default();
     if replicas < 0 {
         let error = FieldError::invalid("spec.replicas", replicas, "should be a non-negative integer");
-        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = text(object, "/metadata/name");
         return Err(ApiError::invalid("autoscaling", "Scale", name, &vec![error]));
     }
     let mut next = object.clone();
@@ -55,7 +56,7 @@ pub(super) fn onto(resource: &Resource, object: &Value, scale: &Value) -> ApiRes
     }
     *place = replicas.into();
     if let Some(Value::Object(metadata)) = next.get_mut("metadata") {
-        let asked = scale.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let asked = text(scale, "/metadata/resourceVersion");
         if !asked.is_empty() {
             metadata.insert("resourceVersion".into(), asked.into());
         }

@@ -9,6 +9,7 @@ use crate::apply;
 use crate::field::FieldError;
 use crate::http::respond::Reply;
 use crate::http::{Call, body};
+use crate::json::text;
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
@@ -32,7 +33,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
 
 /// Custom resources may only be replaced by somebody who has read them.
 fn check_version(resource: &Resource, name: &str, object: &Value) -> ApiResult<()> {
-    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = text(object, "/metadata/resourceVersion");
     let conditional = resource.custom || matches!(resource.kind.as_str(), "Lease" | "CustomResourceDefinition");
     if version.is_empty() && conditional {
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");

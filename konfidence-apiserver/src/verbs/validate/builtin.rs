@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::names;
 use crate::crd;
 use crate::field::{FieldError, FieldErrors};
+use crate::json::text;
 use crate::resource::Resource;
 
 pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
@@ -62,7 +63,7 @@ fn lease(object: &Value) -> FieldErrors {
 /// Events of the newer group are held to its stricter rules; core ones are not, as on a real server.
 fn event(resource: &Resource, object: &Value) -> FieldErrors {
     let mut errors = Vec::new();
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| text(object, pointer);
     let namespace = text("/metadata/namespace");
     let (about, field) = match resource.group.as_str() {
         "" => (text("/involvedObject/namespace"), "involvedObject.namespace"),

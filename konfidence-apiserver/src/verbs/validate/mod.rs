@@ -6,6 +6,7 @@ pub(crate) mod names;
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
+use crate::json::{list, text};
 use crate::resource::{METADATA, Resource};
 
 /// All annotations of an object together may have this many bytes.
@@ -78,7 +79,7 @@ fn go_type(schema_type: &str) -> &str {
 
 fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = Vec::new();
-    let text = |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| text(object, &format!("/metadata/{field}"));
     let (name, base) = (text("name"), text("generateName"));
     let legal = |name: &str| {
         if resource.group.is_empty() && resource.plural == "namespaces" {
@@ -135,7 +136,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
     if let Some(old) = old {
         kept_by_the_server(object, old, &mut errors);
     }
-    for (index, finalizer) in list(object, "finalizers").iter().enumerate() {
+    for (index, finalizer) in list(object, "/metadata/finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
         let field = "metadata.finalizers";
         errors.extend(names::qualified_name(name).into_iter().map(|why| FieldError::invalid(field, name, why)));
@@ -160,8 +161,8 @@ fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
         }
     }
     let deleting = old.pointer("/metadata/deletionTimestamp").is_some();
-    let present = list(old, "finalizers");
-    let added: Vec<String> = list(object, "finalizers")
+    let present = list(old, "/metadata/finalizers");
+    let added: Vec<String> = list(object, "/metadata/finalizers")
         .iter()
         .filter(|finalizer| !present.contains(finalizer))
         .map(ToString::to_string)
@@ -177,13 +178,9 @@ fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
     }
 }
 
-fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
-    object.pointer(&format!("/metadata/{field}")).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
 fn owners(object: &Value, errors: &mut FieldErrors) {
     let mut controllers = 0;
-    for (index, owner) in list(object, "ownerReferences").iter().enumerate() {
+    for (index, owner) in list(object, "/metadata/ownerReferences").iter().enumerate() {
         let field = format!("metadata.ownerReferences[{index}]");
         for (name, why) in [
             ("apiVersion", "version must not be empty"),
