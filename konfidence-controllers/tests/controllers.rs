@@ -227,7 +227,7 @@ async fn p9_names_of_253_characters_work_to_the_end() {
 #[tokio::test(start_paused = true)]
 async fn crds_that_come_late_are_waited_for_and_named() {
     let cluster = Cluster::with_crds(vec![]).await;
-    let running = cluster.run(&DomainName::ALL);
+    let running = cluster.run(PROMOTION);
     rest().await;
     let (ready, text) = running.process.health().is_ready();
     assert!(!ready);
@@ -282,7 +282,54 @@ async fn r60_a_landscape_gets_its_namespace_and_takes_it_along() {
     running.stop().await;
 }
 
-/// The whole story with both domains: what was asked of the server is what the tables say, neither more nor less.
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_what_is_under_way_end_and_posts_the_last_events() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    let running = cluster.run(PROMOTION);
+    running.ready().await;
+    rest().await;
+    cluster.meddle(|call| call.writes().then_some(Meddling::Slow(Duration::from_millis(500))));
+    cluster.assemble("menu:1").await;
+    until("it is started", async || cluster.states().await == ["InProgress"]).await;
+    cluster.calls();
+    running.stop().await;
+    assert_eq!(vector(&cluster, "dev").await, "menu:1");
+    assert_eq!(cluster.states().await, ["Succeeded"]);
+    let events = cluster.calls().iter().filter(|call| call.group == "events.k8s.io").count();
+    assert_eq!(events, 1, "its success");
+    // Nobody is left who would do anything.
+    cluster.assemble("menu:2").await;
+    cluster.calls();
+    tokio::time::sleep(Duration::from_hours(3)).await;
+    assert_eq!(cluster.calls(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn s1_two_processes_without_an_election_do_no_harm() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    let (one, other) = (cluster.run(PROMOTION), cluster.run(PROMOTION));
+    one.ready().await;
+    other.ready().await;
+    cluster.meddle(|_| Some(Meddling::Slow(Duration::from_millis(3))));
+    for n in 1..=20 {
+        cluster.assemble(&format!("menu:{n}")).await;
+        tokio::time::sleep(Duration::from_millis(7)).await;
+        let states = cluster.states().await;
+        assert!(states.iter().filter(|state| *state == "InProgress").count() <= 1, "{states:?}");
+    }
+    rest().await;
+    assert_eq!(vector(&cluster, "dev").await, "menu:20");
+    let (states, promotions) = (cluster.states().await, cluster.promotions().await);
+    assert!(states.iter().all(|state| state == "Succeeded" || state == "Superseded"), "{states:?}");
+    let vectors: BTreeSet<_> = promotions.iter().map(|it| it.spec.vector.clone()).collect();
+    assert_eq!(vectors.len(), promotions.len(), "no drift was promoted twice");
+    one.stop().await;
+    other.stop().await;
+}
+
+/// A whole life: what was asked of the server is what the tables say, neither more nor less.
 #[tokio::test(start_paused = true)]
 async fn the_access_tables_are_the_requests() {
     let cluster = Cluster::new().await;

@@ -155,3 +155,153 @@ impl<K: QueueKey> Drop for Work<K> {
 fn instant(at: Timestamp, now: Timestamp) -> Instant {
     Instant::now() + Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use konfidence_sdk::store::ObjectRef;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// A domain that does as its key says, and notes what it does.
+    struct Scripted {
+        log: Arc<Mutex<Vec<String>>>,
+        busy: Arc<AtomicUsize>,
+        busiest: Arc<AtomicUsize>,
+        /// Keys that begin with `wait` end when they are let go.
+        gate: Arc<Semaphore>,
+    }
+
+    #[async_trait]
+    impl Domain for Scripted {
+        type Key = String;
+        const NAME: &'static str = "scripted";
+
+        fn elected(&self) {
+            self.log.lock().unwrap().push("elected".into());
+        }
+
+        async fn reconcile(&self, key: &String) -> Result<Reconciled, StoreError> {
+            self.log.lock().unwrap().push(key.clone());
+            let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
+            self.busiest.fetch_max(busy, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            if key.starts_with("wait") {
+                self.gate.acquire().await.unwrap().forget();
+            }
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+            self.log.lock().unwrap().push(format!("{key} done"));
+            match key.as_str() {
+                "panics" => panic!("as told"),
+                "fails" => Err(StoreError::Conflict { object: ObjectRef::default() }),
+                "gone" => Ok(Reconciled::Gone),
+                _ => Ok(Reconciled::Rest(None)),
+            }
+        }
+    }
+
+    struct Stand {
+        log: Arc<Mutex<Vec<String>>>,
+        busiest: Arc<AtomicUsize>,
+        gate: Arc<Semaphore>,
+        queue: Arc<Queue<String>>,
+        leads: watch::Sender<bool>,
+        stop: CancellationToken,
+        task: tokio::task::JoinHandle<()>,
+    }
+
+    impl Stand {
+        fn new(leads: bool, concurrency: usize) -> Self {
+            let (log, busiest, gate) = (Arc::default(), Arc::default(), Arc::new(Semaphore::new(0)));
+            let domain = Scripted {
+                log: Arc::clone(&log),
+                busy: Arc::default(),
+                busiest: Arc::clone(&busiest),
+                gate: gate.clone(),
+            };
+            let clock = Arc::new(Timestamp::UNIX_EPOCH);
+            let controller = Controller::new(domain, clock, Metrics::default(), concurrency);
+            let (queue, stop, leads) =
+                (controller.queue().clone(), CancellationToken::new(), watch::Sender::new(leads));
+            let (led, stopped) = (leads.subscribe(), stop.clone());
+            let task = tokio::spawn(async move { controller.run(led, &stopped).await });
+            Self { log, busiest, gate, queue, leads, stop, task }
+        }
+
+        fn add(&self, keys: &[&str]) {
+            for key in keys {
+                self.queue.add(&(*key).to_owned());
+            }
+        }
+
+        /// What happened since the last call, after a little while.
+        async fn log(&self) -> Vec<String> {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            std::mem::take(&mut *self.log.lock().unwrap())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_begun_without_the_lease_and_what_came_meanwhile_is_done_with_it() {
+        let stand = Stand::new(false, 4);
+        stand.add(&["menu"]);
+        assert!(stand.log().await.is_empty());
+        stand.leads.send_replace(true);
+        assert_eq!(stand.log().await, ["elected", "menu", "menu done"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn losing_the_lease_begins_nothing_more_and_lets_work_end_and_taking_it_back_looks_at_everything() {
+        let stand = Stand::new(true, 4);
+        stand.add(&["menu", "wait"]);
+        assert_eq!(stand.log().await, ["elected", "menu", "wait", "menu done"]);
+        stand.leads.send_replace(false);
+        stand.add(&["soup"]);
+        assert!(stand.log().await.is_empty());
+        stand.gate.add_permits(1);
+        assert_eq!(stand.log().await, ["wait done"]);
+        stand.gate.add_permits(1);
+        stand.leads.send_replace(true);
+        let log = stand.log().await;
+        assert_eq!(log[0], "elected");
+        let begun: BTreeSet<_> = log.iter().map(String::as_str).collect();
+        assert!(["menu", "soup", "wait"].iter().all(|key| begun.contains(key)), "{log:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_costs_its_own_key_only_and_the_key_is_tried_again() {
+        let stand = Stand::new(true, 4);
+        stand.add(&["panics", "menu"]);
+        let log = stand.log().await;
+        assert!(log.contains(&"menu done".to_owned()), "{log:?}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(stand.log().await.contains(&"panics".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_at_a_time_and_no_more() {
+        let stand = Stand::new(true, 3);
+        let keys: Vec<_> = (0..50).map(|n| format!("key-{n}")).collect();
+        for key in &keys {
+            stand.queue.add(key);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(stand.busiest.load(Ordering::SeqCst), 3);
+        assert_eq!(stand.log.lock().unwrap().iter().filter(|line| line.ends_with("done")).count(), 50);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_waits_for_work_but_not_for_ever() {
+        let stand = Stand::new(true, 3);
+        stand.add(&["wait"]);
+        stand.log().await;
+        let start = Instant::now();
+        stand.stop.cancel();
+        stand.task.await.unwrap();
+        assert_eq!(start.elapsed(), DRAIN);
+    }
+}

@@ -73,6 +73,9 @@ impl Arguments {
         let config = Config::infer().await?;
         let listener = TcpListener::bind(self.listen).await;
         let listener = listener.map_err(|source| StartError::Listen { address: self.listen, source })?;
+        if let Ok(address) = listener.local_addr() {
+            info!(%address, ?domains, "starting");
+        }
         let stop = CancellationToken::new();
         stop_at_signal(&stop).map_err(StartError::Signals)?;
 
