@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use cluster::{Call, Cluster, MANAGED, Meddling, PROJECT, rest, until};
 use http::StatusCode;
+use k8s_openapi::api::core::v1::Namespace;
 use konfidence_controllers::wiring::{self, DomainName};
 use konfidence_sdk::access::Access;
 use konfidence_sdk::event::NoEvents;
 use konfidence_sdk::promotion::{self, approve};
 use konfidence_sdk::store::Key;
-use konfidence_sdk::types;
-use konfidence_sdk::types::{Landscape, LandscapeSpec, Stage, VectorPromotion, VectorPromotionConfig, crds};
+use konfidence_sdk::types::{
+    Landscape, LandscapeSpec, SourceRef, Stage, TargetRef, VectorPromotion, VectorPromotionConfig,
+    VectorPromotionConfigSpec, crds,
+};
+use konfidence_sdk::{landscape, types};
 use kube::ResourceExt;
 use serde_json::json;
 use tokio::time::Instant;
@@ -329,6 +333,35 @@ async fn s1_two_processes_without_an_election_do_no_harm() {
     other.stop().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn c3_a_change_costs_the_work_of_its_own_config_however_many_there_are() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    for n in 0..100 {
+        cluster.stage(&format!("kiosk-{n}")).await;
+        cluster.template(&format!("snack-{n}")).await;
+        let spec = VectorPromotionConfigSpec::new(
+            SourceRef::template(format!("snack-{n}")),
+            TargetRef::stage("eu", format!("kiosk-{n}")),
+        );
+        let mut config = VectorPromotionConfig::new(&format!("snack-{n}"), spec);
+        config.metadata.namespace = Some(PROJECT.into());
+        cluster.create(&config).await;
+    }
+    let running = cluster.run(PROMOTION);
+    running.ready().await;
+    rest().await;
+    let before = reconciles(&running);
+    assert!(before >= 101);
+    cluster.assemble("menu:1").await;
+    rest().await;
+    let looks = reconciles(&running) - before;
+    // One that promotes, and a few that find that the changes were its own.
+    assert!((1..=6).contains(&looks), "{looks} looks");
+    assert_eq!(cluster.states().await, ["Succeeded"]);
+    running.stop().await;
+}
+
 /// A whole life: what was asked of the server is what the tables say, neither more nor less.
 #[tokio::test(start_paused = true)]
 async fn the_access_tables_are_the_requests() {
@@ -358,6 +391,29 @@ async fn the_access_tables_are_the_requests() {
     running.stop().await;
     let asked = requests(&cluster.calls());
     assert_eq!(asked, table(&[promotion::ACCESS, runtime_without_leases()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r60_the_access_table_of_landscapes_is_the_requests() {
+    let cluster = Cluster::new().await;
+    let running = cluster.run(&[DomainName::Landscape]);
+    running.ready().await;
+    let mut object = Landscape::new("eu", LandscapeSpec::default());
+    object.metadata.namespace = Some(PROJECT.into());
+    cluster.create(&object).await;
+    rest().await;
+    let drifted = json!({"metadata": {"labels": {"konfidence.cloud/type": "bread"}}});
+    cluster.change::<Namespace>("", "kden-l-eu-qzrh65pn", drifted).await;
+    rest().await;
+    let namespace = cluster.get::<Namespace>("", "kden-l-eu-qzrh65pn").await;
+    assert_eq!(namespace.labels()["konfidence.cloud/type"], "landscape");
+    cluster.delete::<Landscape>(PROJECT, "eu").await;
+    rest().await;
+    running.stop().await;
+    let mut asked = requests(&cluster.calls());
+    // Not every domain has something to tell.
+    asked.insert("create events.k8s.io/events".to_owned());
+    assert_eq!(asked, table(&[landscape::ACCESS, runtime_without_leases()]));
 }
 
 fn requests(calls: &[Call]) -> BTreeSet<String> {

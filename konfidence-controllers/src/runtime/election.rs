@@ -35,20 +35,21 @@ pub async fn campaign(
     leads: watch::Sender<bool>,
     end: CancellationToken,
 ) {
-    let Some(manager) = end.run_until_cancelled(manager(&client, &election, &name)).await else { return };
-    let (mut held, task) = manager.watch().await;
-    while let Some(Ok(())) = end.run_until_cancelled(held.changed()).await {
-        let holds = *held.borrow_and_update();
-        info!(lease = name, holds, "leadership has changed");
-        leads.send_replace(holds);
-    }
-    leads.send_replace(false);
-    // The manager releases what it holds when nobody listens any more.
-    drop(held);
-    match tokio::time::timeout(HANDOVER, task).await {
-        Ok(Ok(Ok(_))) => info!(lease = name, "the lease is handed over"),
-        Ok(Ok(Err(error))) => warn!(lease = name, %error, "the lease could not be handed over; it runs out by itself"),
-        Ok(Err(_)) | Err(_) => warn!(lease = name, "the lease was not handed over in time; it runs out by itself"),
+    while let Some(manager) = end.run_until_cancelled(manager(&client, &election, &name)).await {
+        let (mut held, task) = manager.watch().await;
+        while let Some(Ok(())) = end.run_until_cancelled(held.changed()).await {
+            let holds = *held.borrow_and_update();
+            info!(lease = name, holds, "leadership has changed");
+            leads.send_replace(holds);
+        }
+        leads.send_replace(false);
+        // The manager releases what it holds when nobody listens any more.
+        drop(held);
+        match tokio::time::timeout(HANDOVER, task).await {
+            Ok(Ok(Ok(_))) => info!(lease = name, "the lease is handed over"),
+            Ok(Ok(Err(error))) => warn!(lease = name, %error, "the lease could not be handed over; it runs out"),
+            Ok(Err(_)) | Err(_) => warn!(lease = name, "the lease was not handed over in time; it runs out"),
+        }
     }
 }
 

@@ -32,8 +32,6 @@ impl<K: Clone + Debug + Eq + Hash + Ord + Send + Sync + 'static> QueueKey for K 
 pub enum Done {
     /// Well; to be looked at again at this instant, or at the floor if that is earlier.
     Rest(Option<Instant>),
-    /// The world has moved on meanwhile: again at once. News is at hand, since the store waits for it after a conflict.
-    Again,
     /// There is nothing left under this key.
     Forget,
     /// Badly: again after a back-off.
@@ -153,7 +151,7 @@ impl<K: QueueKey> Queue<K> {
         slot.not_before = None;
         let asked_for = slot.due.take();
         match done {
-            Done::Rest(_) | Done::Again => slot.backoff = None,
+            Done::Rest(_) => slot.backoff = None,
             Done::Forget => {
                 state.slots.remove(key);
             }
@@ -166,7 +164,6 @@ impl<K: QueueKey> Queue<K> {
                 let floor = now + floor(key);
                 Some(at.map_or(floor, |at| at.min(floor)))
             }
-            Done::Again => Some(now),
             Done::Forget => None,
             Done::Failed => {
                 let backoff = state.slots.get_mut(key).map(|slot| slot.backoff.get_or_insert_with(back_off));
@@ -273,7 +270,7 @@ mod tests {
         queue.add(&"menu");
         queue.add(&"cake");
         assert_eq!(due_now(&queue).await, Some("soup"));
-        queue.done(&"soup", Done::Again);
+        queue.done(&"soup", Done::Rest(Some(Instant::now())));
         for expected in ["menu", "cake", "soup"] {
             assert_eq!(due_now(&queue).await, Some(expected));
         }
@@ -324,7 +321,7 @@ mod tests {
             let step = FIRST_WAIT.saturating_mul(1 << n).min(LONGEST_WAIT);
             assert!(*wait >= step && *wait <= step * 2 + Duration::from_millis(2), "{n}: {wait:?}");
         }
-        queue.done(&key, Done::Again);
+        queue.done(&key, Done::Rest(Some(Instant::now())));
         assert_eq!(due_now(&queue).await, Some("menu"));
         queue.done(&key, Done::Failed);
         assert!(next(&queue).await.0 <= FIRST_WAIT * 2 + Duration::from_millis(2));
