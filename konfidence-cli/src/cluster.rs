@@ -46,6 +46,7 @@ pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) store: KubeStore,
+    url: String,
 }
 
 impl ClusterArgs {
@@ -59,8 +60,9 @@ impl ClusterArgs {
             config.headers.push((HeaderName::from_static("impersonate-user"), value));
         }
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let url = config.cluster_url.to_string();
         let client = client::connect(config).map_err(|error| Failure::Other(told(&error)))?;
-        Ok(Cluster { store: KubeStore::direct(client.clone()), client, namespace })
+        Ok(Cluster { store: KubeStore::direct(client.clone()), client, namespace, url })
     }
 
     async fn config(&self) -> Result<Config, Failure> {
@@ -94,10 +96,19 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
+    /// What an error of the client means here.
+    pub(crate) fn failure(&self, error: kube::Error) -> Failure {
+        match error {
+            kube::Error::Api(_) => error.into(),
+            other => Failure::Other(format!("{} does not answer as an API server: {}", self.url, told(&other))),
+        }
+    }
+
     /// Who the server says is calling: whose word a decision is recorded as.
     pub(crate) async fn caller(&self) -> Result<String, Failure> {
         let reviews: Api<SelfSubjectReview> = Api::all(self.client.clone());
-        let review = reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await?;
+        let review = reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await;
+        let review = review.map_err(|error| self.failure(error))?;
         let name = review.status.and_then(|status| status.user_info).and_then(|user| user.username);
         name.filter(|name| !name.is_empty()).ok_or_else(|| {
             Failure::Refused("the server does not know who you are: log in, or name a user with --as".into())

@@ -49,6 +49,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound { .. } => Self::NotFound(error.to_string()),
+            StoreError::Unavailable { object, message, .. } => {
+                Self::Other(format!("no certain answer about {object}: {message}; look before you try it again"))
+            }
             _ if error.is_refusal() => Self::Refused(error.to_string()),
             _ => Self::Other(error.to_string()),
         }

@@ -3,7 +3,6 @@
 use clap::ValueEnum;
 use comfy_table::{Table, presets};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
@@ -25,11 +24,6 @@ impl ObjectFormat {
         }
         Ok(())
     }
-}
-
-/// Several objects as the one that kubectl would print.
-pub(crate) fn list_of(items: &[Value]) -> Value {
-    json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
 }
 
 /// Columns below upper-case headers, without lines, as kubectl prints them.

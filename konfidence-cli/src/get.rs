@@ -8,11 +8,11 @@ use kube::Resource;
 use kube::core::Request;
 use kube::core::params::{GetParams, ListParams};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::{ObjectFormat, columns, list_of};
+use crate::format::{ObjectFormat, columns};
 
 /// Asks the server to make the table, so that the columns are those of the custom resource definitions and of kubectl.
 const TABLE: HeaderValue = HeaderValue::from_static("application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
@@ -115,11 +115,13 @@ impl Get {
     }
 
     async fn print_objects(&self, cluster: &Cluster, format: ObjectFormat) -> Result<(), Failure> {
-        let answer: Value = cluster.client.request(self.request(cluster)?).await?;
+        let answer = cluster.client.request(self.request(cluster)?).await;
+        let mut answer: Value = answer.map_err(|error| cluster.failure(error))?;
         if self.name.is_some() {
+            without_managed_fields(&mut answer);
             return format.print(&answer);
         }
-        let items = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let items = answer.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
         format.print(&list_of(items))
     }
 
@@ -161,7 +163,7 @@ pub(crate) async fn promotions(cluster: &Cluster) -> Result<String, Failure> {
 
 async fn fetch(cluster: &Cluster, mut request: http::Request<Vec<u8>>) -> Result<ServerTable, Failure> {
     request.headers_mut().insert(ACCEPT, TABLE);
-    Ok(cluster.client.request(request).await?)
+    cluster.client.request(request).await.map_err(|error| cluster.failure(error))
 }
 
 impl ServerTable {
@@ -184,6 +186,19 @@ impl ServerTable {
             .map(|row| with_first(text(&row.object["metadata"]["namespace"]), pick(&mut row.cells.iter().map(text))))
             .collect();
         columns(&with_first("namespace".into(), headers), &rows)
+    }
+}
+
+/// Several objects as the one that kubectl would print.
+fn list_of(mut items: Vec<Value>) -> Value {
+    items.iter_mut().for_each(without_managed_fields);
+    json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
+}
+
+/// Takes away what fills pages and nobody reads, as kubectl does.
+fn without_managed_fields(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
     }
 }
 

@@ -32,6 +32,9 @@ use tracing_subscriber::EnvFilter;
 
 use failure::Failure;
 
+/// What is logged when `$RUST_LOG` does not say. The client's errors are told once, by the command that made the request.
+const LOGGED: &str = "warn,kube_client=off";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -99,7 +102,7 @@ impl Command {
 async fn main() -> ExitCode {
     // Wrong usage ends here, with exit code 2.
     let cli = Cli::parse();
-    let filter = EnvFilter::builder().with_default_directive(tracing::Level::WARN.into()).from_env_lossy();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let ansi = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(ansi).init();
     match cli.command.run().await {

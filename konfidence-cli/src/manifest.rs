@@ -217,3 +217,98 @@ fn manifest(origin: String, object: Value) -> Result<Manifest, Failure> {
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use konfidence_types::{Stage, VectorPromotionConfig};
+
+    use super::*;
+
+    fn repository() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    fn server() -> (ApiServer, Client) {
+        let server = ApiServer::builder().our_kinds().build().expect("a server");
+        let client = in_process(&server);
+        (server, client)
+    }
+
+    #[tokio::test]
+    async fn the_manifests_of_the_repository_are_valid_and_get_their_defaults() {
+        let folders = [repository().join("examples/three-stages"), repository().join("deploy/crds")];
+        let manifests = read_and_check(&folders).await.expect("valid");
+        let kinds = |wanted: &str| manifests.iter().filter(|manifest| manifest.kind.kind == wanted).count();
+        assert_eq!((kinds("Stage"), kinds("VectorPromotionConfig"), kinds("CustomResourceDefinition")), (3, 3, 5));
+
+        let (_server, client) = server();
+        for namespace in ["bakery-lab", "bakery-eu"] {
+            let object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            apply(&client, &[parse_one("test", object).expect("a manifest")]).await.expect("applied");
+        }
+        apply(&client, &manifests).await.expect("applied");
+        let configs: Api<VectorPromotionConfig> = Api::namespaced(client, "bakery");
+        let raw: DynamicObject = configs
+            .get("dev-to-test")
+            .await
+            .map(|config| serde_json::from_value(serde_json::to_value(config).expect("JSON")).expect("an object"))
+            .expect("it is there");
+        assert_eq!(raw.data["spec"]["keepLastPromotions"], 10);
+    }
+
+    #[test]
+    fn every_folder_with_manifests_is_known_to_a_test() {
+        // deploy/rbac is compared with what the tables generate, by xtask.
+        let known = ["deploy/crds", "deploy/rbac", "examples/three-stages"];
+        let mut found = Vec::new();
+        let mut folders = vec![repository().join("deploy"), repository().join("examples")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "yaml") {
+                    found.push(folder.strip_prefix(repository()).expect("below").display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found.dedup();
+        assert_eq!(found, known);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stage_waits_for_its_namespace_and_no_longer_than_that() {
+        let stage = "apiVersion: konfidence.cloud/v1alpha1\nkind: Stage\n\
+                     metadata: {name: dev, namespace: bakery-lab}\nspec: {vector: ''}\n";
+        let stage = parse("stage.yaml", stage).expect("parses");
+        let (_server, client) = server();
+        let late = apply(&client, &stage).await.expect_err("nobody makes it").to_string();
+        assert_eq!(late.lines().count(), 1, "{late}");
+        assert!(late.contains("stage.yaml (document 1): namespace bakery-lab does not exist"), "{late}");
+
+        let landscapes: Api<Namespace> = Api::all(client.clone());
+        let made: Namespace =
+            serde_json::from_value(serde_json::json!({"metadata": {"name": "bakery-lab"}})).expect("a namespace");
+        let makes = async {
+            tokio::time::sleep(NAMESPACE_DEADLINE / 2).await;
+            landscapes.create(&kube::api::PostParams::default(), &made).await
+        };
+        let (applied, made) = tokio::join!(apply(&client, &stage), makes);
+        made.expect("made");
+        applied.expect("applied as soon as the namespace was there");
+        let stages: Api<Stage> = Api::namespaced(client, "bakery-lab");
+        stages.get("dev").await.expect("it is there");
+    }
+
+    #[test]
+    fn lists_and_several_documents_are_taken_apart() {
+        let text = "---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n\
+                    - {apiVersion: v1, kind: Namespace, metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n\
+                    apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n";
+        let manifests = parse("a.yaml", text).expect("parses");
+        let names: Vec<String> = manifests.iter().map(|manifest| manifest.object.name_any()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+    }
+}
