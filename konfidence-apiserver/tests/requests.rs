@@ -382,3 +382,12 @@ fn a_server_is_not_made_with_a_bad_definition() {
     let refused = ApiServer::builder().crds([bad]).build().expect_err("refused").to_string();
     assert!(refused.contains("spec.scope: Unsupported value: \"Galaxy\""), "{refused}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_path_of_all_namespaces_only_shows() {
+    let server = server();
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "menu", "namespace": "default"}});
+    assert_eq!(json_request(&server, "POST", "/api/v1/configmaps", &map).await.code, 405);
+    assert_eq!(send(&server, "DELETE", "/api/v1/configmaps", &[], Body::empty()).await.code, 405);
+    assert_eq!(get(&server, "/api/v1/configmaps").await.code, 200);
+}

@@ -65,6 +65,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body> {
     let accept = Accept::of(request.headers());
     let encoding = accept.as_ref().map(|accept| accept.encoding).unwrap_or_default();
+    tracing::debug!(method = %request.method(), uri = %request.uri(), "a request");
     // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
     let answered = AssertUnwindSafe(answer(&api, request, accept)).catch_unwind().await;
     match answered {

@@ -2,6 +2,16 @@
 
 use jsonschema::ValidationOptions;
 
+/// The format as the validator calls it, if a real server checks it. All others only describe.
+pub(super) fn checked(format: &str) -> Option<&str> {
+    match format {
+        "datetime" => Some("date-time"),
+        "uri" | "email" | "hostname" | "ipv4" | "ipv6" | "cidr" | "mac" | "uuid" | "hexcolor" | "byte" | "date"
+        | "duration" | "date-time" => Some(format),
+        _ => None,
+    }
+}
+
 /// Adds the formats to a validator's options.
 pub(super) fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
     options

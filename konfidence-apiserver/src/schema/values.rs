@@ -51,8 +51,13 @@ fn plain(schema: &Value) -> Value {
                 let all = value.as_array().into_iter().flatten().map(plain).collect();
                 result.insert(key.clone(), Value::Array(all));
             }
-            "type" | "enum" | "pattern" | "format" | "minLength" | "maxLength" | "minItems" | "maxItems"
-            | "required" | "uniqueItems" | "minProperties" | "maxProperties" | "multipleOf" | "minimum" | "maximum" => {
+            "format" => {
+                if let Some(format) = value.as_str().and_then(formats::checked) {
+                    result.insert(key.clone(), format.into());
+                }
+            }
+            "type" | "enum" | "pattern" | "minLength" | "maxLength" | "minItems" | "maxItems" | "required"
+            | "uniqueItems" | "minProperties" | "maxProperties" | "multipleOf" | "minimum" | "maximum" => {
                 result.insert(key.clone(), value.clone());
             }
             // The rest describes, defaults, or belongs to another part of the schema.

@@ -48,12 +48,14 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
         };
     }
     let subresource = target.subresource.is_some();
+    // The path that shows all namespaces only shows.
+    let everywhere = resource.namespaced && target.namespace.is_none();
     let reply = match (method.as_str(), target.name.as_deref()) {
         ("GET" | "HEAD", None) if call.params.watch => watch::run(api, call),
         ("GET" | "HEAD", None) => list::run(api, call),
         ("GET" | "HEAD", Some(name)) => get::run(api, call, name),
-        ("POST", None) => create::run(api, call),
-        ("DELETE", None) if !(resource.namespaced && target.namespace.is_none()) => delete::collection(api, call),
+        ("POST", None) if resource.custom || !everywhere => create::run(api, call),
+        ("DELETE", None) if !everywhere => delete::collection(api, call),
         ("DELETE", Some(name)) if !subresource => delete::one(api, call, name),
         ("PUT", Some(name)) => update::run(api, call, name),
         ("PATCH", Some(name)) => patch::run(api, call, name),
