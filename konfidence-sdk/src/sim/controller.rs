@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures::FutureExt;
@@ -11,7 +11,7 @@ use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig,
 
 use super::server::Server;
 use super::step::{Kind, Mishap};
-use super::view::{Asked, Grant, View};
+use super::view::{Asked, Grant, OwnWrites, View};
 use crate::clock::{Clock, ManualClock};
 use crate::event::NoEvents;
 use crate::promotion::{
@@ -44,7 +44,7 @@ pub(super) struct Controller {
     server: Server,
     clock: OffsetClock,
     cache: StaleStore,
-    own_writes: Arc<Mutex<BTreeMap<Kind, u64>>>,
+    own_writes: OwnWrites,
     has_barrier: bool,
     inbox: Inbox,
     queue: BTreeSet<Key<VectorPromotionConfig>>,
@@ -68,7 +68,7 @@ impl Controller {
             server,
             clock: OffsetClock(clock, offset),
             cache,
-            own_writes: Arc::default(),
+            own_writes: OwnWrites::default(),
             has_barrier,
             inbox: Inbox::default(),
             queue: BTreeSet::new(),
@@ -86,7 +86,7 @@ impl Controller {
         self.queue.clear();
         self.wake_ups.clear();
         self.inbox.clear();
-        self.own_writes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.own_writes = OwnWrites::default();
         for (kind, age) in Kind::ALL.into_iter().zip(ages) {
             let history = kind.collection(self.server.store()).events_after(0).unwrap_or_default();
             let back = usize::from(age).min(history.len().saturating_sub(1));
@@ -208,7 +208,7 @@ impl Controller {
     pub(super) fn begin(&mut self, key: &Key<VectorPromotionConfig>) {
         self.queue.remove(key);
         self.wake_ups.remove(key);
-        let view = View::new(self.cache.clone(), Arc::clone(&self.own_writes), self.server.clone());
+        let view = View::new(self.cache.clone(), self.own_writes.clone(), self.server.clone());
         let (store, clock, inbox, of) = (view.clone(), self.clock.clone(), self.inbox.clone(), key.clone());
         let reconcile = Box::pin(async move { promotion::reconcile(&store, &clock, &NoEvents, &inbox, &of).await });
         self.tasks.insert(key.clone(), Task { reconcile, view });
@@ -222,10 +222,9 @@ impl Controller {
 
     /// Whether that has to wait until the watch has delivered what this controller itself wrote.
     pub(super) fn is_behind_own_writes(&self, asked: &Asked) -> bool {
-        let own = self.own_writes.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_barrier
             && !asked.verb.is_live()
-            && asked.kind.is_some_and(|kind| own.get(&kind).is_some_and(|written| self.lags(kind, *written)))
+            && asked.kind.is_some_and(|kind| self.own_writes.last(kind).is_some_and(|written| self.lags(kind, written)))
     }
 
     /// Whether a change of `kind` up to `revision` is still to be delivered.

@@ -68,6 +68,7 @@ impl Driver {
             }
             Choice::Time => Step::WakeUp,
             Choice::Collect => Step::CollectGarbage,
+            Choice::Deed if self.chance.one_in(2) => Step::Say { person: flow % world.persons.len().max(1) },
             Choice::Deed => {
                 let deeds = &world.scenario.deeds;
                 match self.chance.weighted(deeds) {

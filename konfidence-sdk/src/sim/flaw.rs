@@ -1,13 +1,16 @@
 //! The machinery broken on purpose, one rule at a time, without touching a decision: the server lies to the
 //! controllers. Each flaw must make the checker find a violation, or the checker cannot fail.
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use konfidence_types::annotation;
 use kube::core::ResourceExt;
+use serde_json::json;
 
 use super::step::Kind;
-use crate::store::{Key, MemoryStore, Object, ObjectStore, Patch, StoreError, Version};
+use crate::store::{Key, Listed, MemoryStore, Object, ObjectStore, Patch, Query, StoreError, Version};
 
 /// Which rule is broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +23,16 @@ pub(super) enum Flaw {
     PromotionWithoutVersion,
     /// R7, T5: the fence is answered with success and never written.
     NoFence,
+    /// R7, T6: the fence's value does not name the version of the promotion.
+    FenceWithoutVersion,
     /// R7, T10: the fence is written whatever version the Stage has.
     BlindFence,
     /// R6, T7: a resumption does not write the promotion.
     NoAttempt,
     /// R4, T1: the lower promotions are superseded after the start.
     SupersedeAfterStart,
+    /// R1, T2: own writes are laid over what the watch has delivered.
+    Overlay,
     /// R10, T12: names do not carry numbers.
     GeneratedNames,
     /// R2, R11 to R13: what should be read live comes from the cache.
@@ -83,6 +90,11 @@ impl Flawed {
             }
             Flaw::BlindFence if fence.is_some() => Some(unconditionally(store, key, &patch.merge).await),
             Flaw::NoFence if fence.is_some() => Some(untouched(store, key).await),
+            Flaw::FenceWithoutVersion if fence.is_some() => {
+                let uid = fence?.split('@').next().unwrap_or_default();
+                let merge = json!({"metadata": {"annotations": {annotation::FENCED: uid}}});
+                Some(store.patch(key, &Patch::new(patch.expected.clone(), merge)).await)
+            }
             Flaw::NoAttempt if is_attempt => match store.get(key).await {
                 // The answer is the version that was read, so that the rest of the plan goes on from it.
                 Ok(Some(object)) => {
@@ -123,6 +135,32 @@ impl Flawed {
             return Some(started);
         }
         None
+    }
+}
+
+/// What one controller wrote itself, by namespace and name.
+pub(super) type Overlay = Arc<Mutex<BTreeMap<(String, String), Arc<dyn Any + Send + Sync>>>>;
+
+/// Lays own writes over a list, as a cache that wants to be clever does.
+pub(super) fn lay_over<K: Object>(own: &Overlay, query: &Query<K>, listed: &mut Listed<K>) {
+    for ((namespace, name), object) in own.lock().unwrap().iter() {
+        let Ok(object) = Arc::clone(object).downcast::<K>() else { continue };
+        let json = serde_json::to_value(&*object).unwrap();
+        let is_selected = query.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+            && query.index.as_ref().is_none_or(|(index, value)| {
+                K::INDEXES.iter().any(|of| of.name == *index && (of.values)(&json).contains(value))
+            });
+        let place = (namespace.as_str(), name.as_str());
+        let at = |item: &Arc<K>| (item.namespace().unwrap_or_default(), item.name_any());
+        let version = |item: &K| item.resource_version().and_then(|text| text.parse::<u64>().ok());
+        match listed.items.binary_search_by(|item| {
+            let (a, b) = at(item);
+            (a.as_str(), b.as_str()).cmp(&place)
+        }) {
+            Ok(found) if version(&listed.items[found]) < version(&object) => listed.items[found] = object,
+            Err(free) if is_selected => listed.items.insert(free, object),
+            _ => {}
+        }
     }
 }
 

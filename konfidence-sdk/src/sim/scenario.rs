@@ -162,6 +162,13 @@ impl Scenario {
                 (Deed::ToggleStage, 2),
                 (Deed::Hold, 1),
             ]),
+            Self::of("by hand", vec![dev(), test()]).with(&[
+                (Deed::Promote, 2),
+                (Deed::Retry, 2),
+                (Deed::Release, 1),
+                (Deed::Reject, 1),
+                (Deed::EditStage, 1),
+            ]),
             Self { deeds: everything, ..Self::of("everything", vec![dev(), test()]) },
         ]
     }
@@ -179,8 +186,8 @@ impl Scenario {
 
     /// Whether numbers are only ever handed out by the machinery, and names never freed: then P13 holds exactly.
     pub(super) fn hands_out_numbers_alone(&self) -> bool {
-        use Deed::{DeletePromotion, HandMake, ToggleConfig, Tune};
-        let frees = |deed: &Deed| matches!(deed, DeletePromotion | HandMake | ToggleConfig | Tune);
+        use Deed::{DeletePromotion, HandMake, Promote, Retry, ToggleConfig, Tune};
+        let frees = |deed: &Deed| matches!(deed, DeletePromotion | HandMake | Promote | Retry | ToggleConfig | Tune);
         !self.deeds.iter().any(|(deed, weight)| *weight > 0 && frees(deed))
             && self
                 .configs

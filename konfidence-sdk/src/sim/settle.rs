@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::check::rest::AtRest;
 use super::check::{Author, Violation, violates};
 use super::controller::Controller;
+use super::people::Word;
 use super::step::{Kind, Step};
 use super::world::World;
 
@@ -21,14 +22,16 @@ impl World {
         for (number, controller) in self.controllers.iter_mut().enumerate() {
             controller.is_asleep = number >= healthy.max(1);
         }
+        for person in 0..self.persons.len() {
+            while self.step(Step::Say { person })? {}
+        }
         self.repair()?;
         self.controllers.iter_mut().for_each(Controller::resync);
         let end = self.now().saturating_add(HORIZON).unwrap_or(self.now());
         let mut wake_ups = 0;
         loop {
             self.come_to_rest()?;
-            if self.people.approve_newest(self.now()) {
-                self.look(Author::People)?;
+            if self.approve_newest()? {
                 continue;
             }
             let next = self.awake().filter_map(Controller::next_wake_up).min();
@@ -49,6 +52,19 @@ impl World {
         }
         self.check_silence()?;
         AtRest { store: self.server.store(), checker: &self.checker }.check(&self.keys)
+    }
+
+    /// Gives the approvals that are waited for. Answers whether there were any.
+    fn approve_newest(&mut self) -> Result<bool, Violation> {
+        let waiting = self.people.newest_waiting();
+        for promotion in &waiting {
+            if let Some(person) = self.persons.first_mut() {
+                let told = person.begin(Word::Approve(promotion.clone()));
+                self.story.line(|| told);
+            }
+            while self.step(Step::Say { person: 0 })? {}
+        }
+        Ok(!waiting.is_empty())
     }
 
     fn awake(&self) -> impl Iterator<Item = &Controller> {

@@ -85,7 +85,12 @@ pub enum Step {
     },
     /// The garbage collector runs.
     CollectGarbage,
-    /// Somebody does something.
+    /// A person's operation goes on by one request.
+    Say {
+        /// Which person.
+        person: usize,
+    },
+    /// Somebody does something: makes an edit, or begins an operation.
     Deed {
         /// What.
         deed: Deed,
@@ -120,6 +125,12 @@ pub enum Deed {
     Approve,
     /// A promotion that is not yet in progress is rejected.
     Reject,
+    /// A promotion that has ended is tried again.
+    Retry,
+    /// A vector is promoted by hand.
+    Promote,
+    /// A hold is released.
+    Release,
     /// The config is suspended, or resumed.
     Suspend,
     /// Another vector is written into the target by hand.
@@ -154,10 +165,13 @@ pub enum Deed {
 
 impl Deed {
     /// All deeds.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Assemble,
         Self::Approve,
         Self::Reject,
+        Self::Retry,
+        Self::Promote,
+        Self::Release,
         Self::Suspend,
         Self::EditStage,
         Self::ToggleStage,
@@ -174,6 +188,11 @@ impl Deed {
         Self::Hold,
         Self::Refuse,
     ];
+
+    /// Whether it goes through a public operation, request by request; everything else is an edit.
+    pub(super) fn is_operation(self) -> bool {
+        matches!(self, Self::Approve | Self::Reject | Self::Retry | Self::Promote | Self::Release | Self::Suspend)
+    }
 }
 
 /// The kinds that promotion reads.

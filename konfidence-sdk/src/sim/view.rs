@@ -64,18 +64,37 @@ pub(super) struct Desk {
     pub(super) answered: Option<String>,
 }
 
+/// What one controller wrote itself since it started. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct OwnWrites {
+    /// The revision of the last write of each kind.
+    revisions: Arc<Mutex<BTreeMap<Kind, u64>>>,
+    #[cfg(test)]
+    objects: super::flaw::Overlay,
+}
+
+impl OwnWrites {
+    pub(super) fn last(&self, kind: Kind) -> Option<u64> {
+        self.revisions.lock().unwrap_or_else(PoisonError::into_inner).get(&kind).copied()
+    }
+
+    fn note(&self, kind: Kind, revision: u64) {
+        self.revisions.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, revision);
+    }
+}
+
 /// The store as one reconcile sees it.
 #[derive(Clone)]
 pub(super) struct View {
     cache: StaleStore,
     desk: Arc<Mutex<Desk>>,
-    own_writes: Arc<Mutex<BTreeMap<Kind, u64>>>,
+    own_writes: OwnWrites,
     server: Server,
 }
 
 impl View {
     /// A view with a desk of its own; cache and own writes are the controller's.
-    pub(super) fn new(cache: StaleStore, own_writes: Arc<Mutex<BTreeMap<Kind, u64>>>, server: Server) -> Self {
+    pub(super) fn new(cache: StaleStore, own_writes: OwnWrites, server: Server) -> Self {
         Self { cache, desk: Arc::default(), own_writes, server }
     }
 
@@ -111,6 +130,14 @@ impl View {
         answer
     }
 
+    #[cfg(test)]
+    fn remember<K: Object>(&self, answer: &Result<Arc<K>, StoreError>) {
+        if let Ok(object) = answer {
+            let place = (object.namespace().unwrap_or_default(), object.name_any());
+            self.own_writes.objects.lock().unwrap().insert(place, Arc::clone(object) as _);
+        }
+    }
+
     /// Answers a write, and remembers up to where the cache has to come before it may be read again (R1's barrier).
     fn written<K: Object, T>(
         &self,
@@ -123,7 +150,7 @@ impl View {
             && let Some(kind) = Kind::of::<K>()
         {
             let revision = self.server.store().engine().revision();
-            self.own_writes.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, revision);
+            self.own_writes.note(kind, revision);
         }
         self.desk().answered = Some(word(&answer));
         answer
@@ -156,6 +183,12 @@ impl<K: Object> ObjectStore<K> for View {
     async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::List, query.namespace.as_deref().unwrap_or_default(), "").await;
         let object = ObjectRef::named(&Key::<K>::new(query.namespace.clone().unwrap_or_default(), ""));
+        #[cfg(test)]
+        if self.server.flaw.is(super::flaw::Flaw::Overlay) {
+            let mut listed = self.cache.list(query).await?;
+            super::flaw::lay_over(&self.own_writes.objects, query, &mut listed);
+            return self.read(mishap, object, Ok(listed));
+        }
         self.read(mishap, object, self.cache.list(query).await)
     }
 
@@ -174,6 +207,8 @@ impl<K: Object> ObjectStore<K> for View {
         let mishap = self.turn::<K>(Verb::Create, &object.name_any(), "").await;
         let named = ObjectRef::of(object);
         let answer = if arrives(mishap) { self.server.create(object).await } else { never_sent(&named) };
+        #[cfg(test)]
+        self.remember(&answer);
         self.written::<K, _>(mishap, named, answer)
     }
 
@@ -181,6 +216,8 @@ impl<K: Object> ObjectStore<K> for View {
         let mishap = self.turn::<K>(Verb::Patch, key.name(), &patch.expected.resource_version).await;
         let named = ObjectRef::named(key);
         let answer = if arrives(mishap) { self.server.patch(key, patch).await } else { never_sent(&named) };
+        #[cfg(test)]
+        self.remember(&answer);
         self.written::<K, _>(mishap, named, answer)
     }
 
@@ -188,6 +225,8 @@ impl<K: Object> ObjectStore<K> for View {
         let mishap = self.turn::<K>(Verb::PatchStatus, key.name(), &patch.expected.resource_version).await;
         let named = ObjectRef::named(key);
         let answer = if arrives(mishap) { self.server.patch_status(key, patch).await } else { never_sent(&named) };
+        #[cfg(test)]
+        self.remember(&answer);
         self.written::<K, _>(mishap, named, answer)
     }
 

@@ -7,7 +7,7 @@ use konfidence_types::VectorPromotionConfig;
 
 use super::check::{Author, Checker, Violation};
 use super::controller::{Controller, Turned};
-use super::people::People;
+use super::people::{People, Person, Said};
 use super::scenario::Scenario;
 use super::server::Server;
 use super::step::{Kind, Step};
@@ -23,6 +23,7 @@ pub struct World {
     pub(super) clock: ManualClock,
     pub(super) server: Server,
     pub(super) people: People,
+    pub(super) persons: Vec<Person>,
     pub(super) controllers: Vec<Controller>,
     pub(super) keys: Vec<Key<VectorPromotionConfig>>,
     pub(super) checker: Checker,
@@ -74,7 +75,9 @@ impl World {
             let offset = if is_last { scenario.clock_offset } else { SignedDuration::ZERO };
             Controller::new(server.clone(), clock.clone(), offset, scenario.has_barrier)
         });
+        let persons = ["the head baker", "the night shift"];
         let mut world = Self {
+            persons: persons.map(|name| Person::new(name, server.clone(), clock.clone())).into(),
             controllers: controllers.collect(),
             keys: people.keys(),
             checker: Checker::new(scenario.hands_out_numbers_alone()),
@@ -125,7 +128,8 @@ impl World {
             return Ok(true);
         }
         let author = match step {
-            Step::Turn { controller, .. } => Author::Controller(controller),
+            Step::Turn { .. } => Author::Controller,
+            Step::Say { .. } => Author::Operation,
             Step::CollectGarbage => Author::Collector,
             _ => Author::People,
         };
@@ -191,8 +195,14 @@ impl World {
                 }
                 collected
             }
+            Step::Say { person } => self.say(person),
             Step::Deed { deed, flow, pick } => {
-                let told = self.people.act(deed, flow, pick, self.clock.now());
+                let told = match self.persons.iter_mut().find(|person| person.is_idle()) {
+                    Some(idle) if deed.is_operation() => {
+                        self.people.word(deed, flow, pick).map(|word| idle.begin(word))
+                    }
+                    _ => self.people.edit(deed, flow, pick),
+                };
                 let did = told.is_some();
                 if let Some(told) = told {
                     self.story.line(|| told);
@@ -273,6 +283,18 @@ impl World {
                 },
                 Err(error) => format!("{} gives up {key}: {error}", name(controller)),
             });
+        }
+        true
+    }
+
+    fn say(&mut self, person: usize) -> bool {
+        let Some(said) = self.persons.get_mut(person).and_then(Person::turn) else { return false };
+        let Said { person, asked, answered, over } = said;
+        if asked.verb.is_write() {
+            self.story.line(|| format!("{person} {asked}: {answered}"));
+        }
+        if let Some((_, Err(refusal))) = over {
+            self.story.line(|| format!("{person} is told: {refusal}"));
         }
         true
     }

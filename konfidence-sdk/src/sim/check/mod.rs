@@ -50,7 +50,10 @@ pub(super) fn violates<T>(statement: &'static str, what: impl Into<String>) -> R
 /// Who made a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
-    Controller(usize),
+    Controller,
+    /// A person through a public operation.
+    Operation,
+    /// A person with an editor.
     People,
     Collector,
 }
@@ -125,8 +128,10 @@ impl Checker {
         let before = self.promotions.get(&uid).map(|known| known.phase);
         let phase = Phase::of_promotion(&promotion);
         let is_gone = event.change == Change::Deleted;
-        if let Author::Controller(_) = author {
-            self.check_transition(event, &promotion, before, phase)?;
+        match author {
+            Author::Controller => self.check_transition(event, &promotion, before, phase)?,
+            Author::Operation => Self::check_operation(event, &promotion, before, phase)?,
+            Author::People | Author::Collector => {}
         }
         let group = (event.object.namespace().to_owned(), promotion.spec.vector_promotion_config_name.clone());
         let running = self.running.entry(group.clone()).or_default();
@@ -149,7 +154,7 @@ impl Checker {
     fn see_config(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
         let Ok(config) = event.object.parse::<VectorPromotionConfig>() else { return Ok(()) };
         let key = Key::of(&*config);
-        if let Author::Controller(_) = author {
+        if author == Author::Controller {
             self.check_config_write(&config)?;
         }
         let group = (key.namespace().to_owned(), key.name().to_owned());
@@ -162,7 +167,7 @@ impl Checker {
 
     fn see_stage(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
         let Ok(stage) = event.object.parse::<Stage>() else { return Ok(()) };
-        if let Author::Controller(_) = author {
+        if author == Author::Controller {
             self.check_stage_write(event, &stage)?;
         } else {
             self.note_erased(event, &stage);

@@ -44,7 +44,7 @@ impl Numbers {
             }
             Kind::Stage => {
                 if let Ok(stage) = event.object.parse::<Stage>() {
-                    if !matches!(author, Author::Controller(_)) {
+                    if author != Author::Controller {
                         self.reason = event.revision;
                     }
                     let before = event.previous.as_ref().and_then(|before| before.parse::<Stage>().ok());
@@ -55,7 +55,7 @@ impl Numbers {
                 }
             }
             Kind::Config | Kind::Landscape => {
-                if !matches!(author, Author::Controller(_)) {
+                if author != Author::Controller {
                     self.reason = event.revision;
                 }
             }

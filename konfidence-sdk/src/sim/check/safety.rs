@@ -65,6 +65,31 @@ impl Checker {
         self.check_end(event.object.uid(), phase)
     }
 
+    /// P15, P18, P22: what a person's word may make of a promotion.
+    pub(super) fn check_operation(
+        event: &Event,
+        promotion: &VectorPromotion,
+        before: Option<Phase>,
+        phase: Phase,
+    ) -> Result<(), Violation> {
+        let (Some(before), Some(previous)) = (before, &event.previous) else { return Ok(()) };
+        let name = event.object.name();
+        let approved =
+            |promotion: &VectorPromotion| promotion.status.as_ref().is_some_and(|status| status.approval.is_some());
+        let was_approved = previous.parse::<VectorPromotion>().is_ok_and(|previous| approved(&previous));
+        if was_approved && phase != Phase::Rejected {
+            return violates("P16", format!("{name} is approved a second time"));
+        }
+        let legal = matches!(
+            (before, phase),
+            (Phase::Waiting, Phase::Ready) | (Phase::Waiting | Phase::Ready | Phase::Blocked, Phase::Rejected)
+        );
+        if !legal || (phase == Phase::Ready && !approved(promotion)) {
+            return violates("P22", format!("an operation takes {name} from {before:?} to {phase:?}"));
+        }
+        Ok(())
+    }
+
     /// S5: the ends of an execution tell the truth about the Stage.
     fn check_end(&self, uid: &str, phase: Phase) -> Result<(), Violation> {
         let Some(known) = self.promotions.get(uid) else { return Ok(()) };

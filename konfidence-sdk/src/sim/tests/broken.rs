@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use crate::clock::ManualClock;
 use crate::sim::flaw::{Flaw, Flawed};
 use crate::sim::run::drive;
 use crate::sim::server::Server;
-use crate::sim::{Scenario, World};
+use crate::sim::{Deed, Kind, Scenario, Step, World};
 use crate::store::MemoryStore;
 use crate::store::engine::{Collector, Engine, Options};
 
@@ -24,8 +26,12 @@ fn world(scenario: &Scenario, flaw: Flaw) -> World {
 
 /// The statement that the first world with `flaw` violates.
 fn found(flaw: Flaw) -> &'static str {
+    found_in(flaw, Scenario::random)
+}
+
+fn found_in(flaw: Flaw, scenario: impl Fn(u64) -> Scenario) -> &'static str {
     for seed in 0..WORLDS {
-        let scenario = Scenario::random(seed);
+        let scenario = scenario(seed);
         let (steps, violation) = drive(&mut world(&scenario, flaw), seed, STEPS);
         if let Some(violation) = violation {
             println!("{flaw:?}: seed {seed}, {} steps: {violation}", steps.len());
@@ -50,9 +56,49 @@ fn s2_s5_a_broken_handshake_is_found() {
     }
 }
 
+/// Trace T6, step by step: the clock of B is ahead, so that it retires what A has just started, and dies after the
+/// fence. A resumes on the fenced Stage and sleeps; B starts again, and its second fence has to move the Stage's version.
+#[test]
+fn s2_t6_a_fence_that_does_not_name_the_version_is_found() {
+    let mut scenario = Scenario::all().swap_remove(0);
+    scenario.clock_offset = SignedDuration::from_secs(400);
+    let (flow, mishap) = (0, None);
+    let all = |controller| Kind::ALL.map(|kind| Step::Relist { controller, kind });
+    let read = |controller| Step::Read { controller, flow };
+    let turn = |controller| Step::Turn { controller, flow, mishap };
+    let (a, b) = (0, 1);
+    let mut script = vec![Step::Begin { controller: a, flow }, read(a), turn(a), turn(a)];
+    script.extend(all(a).into_iter().chain([read(a), turn(a)])); // creates
+    script.extend(all(a).into_iter().chain([read(a), turn(a)])); // starts
+    script.extend(all(b).into_iter().chain([Step::Begin { controller: b, flow }, read(b), turn(b)])); // fences
+    script.extend([Step::Crash { controller: b, ages: [0; 5] }, turn(a)]); // meets the fence
+    script.extend(all(a).into_iter().chain([read(a), turn(a)])); // resumes
+    script.extend(all(b).into_iter().chain([Step::Begin { controller: b, flow }, read(b), turn(b), turn(b)])); // retires
+    script.push(turn(a)); // writes the Stage
+    let play = |flaw| {
+        let mut world = world(&scenario, flaw);
+        let violation = script.iter().find_map(|step| world.step(*step).err());
+        violation.map(|violation| violation.statement)
+    };
+    assert_eq!(play(Flaw::FenceWithoutVersion), Some("S2"));
+    assert_eq!(play(Flaw::None), None);
+}
+
 #[test]
 fn s1_superseding_after_the_start_is_found() {
     assert!(["S1", "P22", "P28"].contains(&found(Flaw::SupersedeAfterStart)));
+}
+
+#[test]
+fn s1_own_writes_over_an_older_view_are_found() {
+    let hand_made = |seed| {
+        let mut scenario = Scenario::random(seed);
+        scenario.configs = Scenario::all().swap_remove(0).configs;
+        scenario.deeds = vec![(Deed::Assemble, 1), (Deed::HandMake, 3)];
+        scenario.has_barrier = false;
+        scenario
+    };
+    assert!(["S1", "P22", "P28"].contains(&found_in(Flaw::Overlay, hand_made)));
 }
 
 #[test]

@@ -1,3 +1,4 @@
-//! That the simulator finds what is broken.
+//! That the simulator finds what is broken, and what it shows besides the statements that it checks after each write.
 
 mod broken;
+mod inbox;

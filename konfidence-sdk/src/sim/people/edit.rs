@@ -1,0 +1,179 @@
+//! What people do with an editor: raw edits on the present state.
+
+use konfidence_types::{
+    Landscape, SourceKind, SourceRef, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation,
+};
+use serde_json::{Value, json};
+
+use super::raw::{change, delete, hold, insert, toggle};
+use super::{NthAround, People, managed, vector};
+use crate::naming::promotion_name;
+use crate::sim::step::Deed;
+use crate::store::Key;
+use crate::store::engine::Scope;
+
+impl People {
+    /// Does it, and tells it; `None`: there was nothing to do it with.
+    #[allow(clippy::too_many_lines)]
+    pub(in crate::sim) fn edit(&mut self, deed: Deed, flow: usize, pick: usize) -> Option<String> {
+        let keys = self.keys();
+        let key = keys.get(flow)?.clone();
+        // The name without a config shares the references of the first flow.
+        let config = self.configs.get(flow).or_else(|| self.configs.first())?.clone();
+        let target = Self::stage_of(key.namespace(), &config.spec.target);
+        match deed {
+            Deed::Assemble => self.assemble(&config, pick),
+            Deed::EditStage => {
+                let vector = self.some_vector(pick);
+                let changed = change::<Stage>(self.store(), &target, Scope::Main, |stage| {
+                    stage["spec"]["vector"] = json!(vector);
+                });
+                changed.then(|| format!("somebody writes {vector} to Stage {target} by hand"))
+            }
+            Deed::ToggleStage => {
+                let vector = if pick.is_multiple_of(3) { self.some_vector(pick / 3) } else { String::new() };
+                toggle::<Stage>(self.store(), &target, || json!({"spec": {"vector": vector}}))
+            }
+            Deed::StripRecord => {
+                let changed = change::<Stage>(self.store(), &target, Scope::Main, |stage| {
+                    let annotations = stage.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+                    if let Some(annotations) = annotations {
+                        annotations.remove(annotation::PROMOTIONS);
+                    }
+                });
+                changed.then(|| format!("somebody removes the records from Stage {target}"))
+            }
+            Deed::TouchStage => {
+                let (scope, part) =
+                    if pick.is_multiple_of(2) { (Scope::Status, "status") } else { (Scope::Main, "metadata") };
+                let changed = change::<Stage>(self.store(), &target, scope, |stage| {
+                    if part == "status" {
+                        stage["status"]["vectorHistory"] = json!([vector(pick)]);
+                    } else {
+                        stage["metadata"]["annotations"]["bakery.example/note"] = json!(pick.to_string());
+                    }
+                });
+                changed.then(|| format!("somebody touches the {part} of Stage {target}"))
+            }
+            Deed::TouchPromotion => {
+                let promotion = self.promotions(&key).into_iter().nth_around(pick)?;
+                let name: Key<VectorPromotion> = Key::of(&*promotion);
+                change::<VectorPromotion>(self.store(), &name, Scope::Main, |promotion| {
+                    promotion["metadata"]["annotations"]["bakery.example/note"] = json!(pick.to_string());
+                })
+                .then(|| format!("somebody touches promotion {name}"))
+            }
+            Deed::DeletePromotion => {
+                let promotion = self.promotions(&key).into_iter().nth_around(pick)?;
+                delete(self.store(), &Key::<VectorPromotion>::of(&*promotion))
+            }
+            Deed::HandMake => self.hand_make(&key, &config, pick),
+            Deed::ToggleConfig => {
+                let made = json!(self.configs.get(flow)?);
+                toggle::<VectorPromotionConfig>(self.store(), &key, || made)
+            }
+            Deed::Repoint => self.repoint(&key, flow, pick),
+            Deed::Tune => {
+                let keep = [0, 1, 2, 1000][pick % 4];
+                let ttl = [Value::Null, json!("1m"), json!("10m")][(pick / 4) % 3].clone();
+                let told = format!("somebody sets the cap of {key} to {keep} and its TTL to {ttl}");
+                let changed = change::<VectorPromotionConfig>(self.store(), &key, Scope::Main, |config| {
+                    config["spec"]["keepLastPromotions"] = json!(keep);
+                    if let Some(spec) = config["spec"].as_object_mut() {
+                        spec.remove("ttlAfterFinished");
+                        if !ttl.is_null() {
+                            spec.insert("ttlAfterFinished".into(), ttl);
+                        }
+                    }
+                });
+                changed.then_some(told)
+            }
+            Deed::ToggleLandscape => {
+                let landscape = Key::new(key.namespace(), &config.spec.target.landscape);
+                let status = json!({"namespace": managed(key.namespace(), landscape.name())});
+                toggle::<Landscape>(self.store(), &landscape, || json!({"spec": {}, "status": status}))
+            }
+            Deed::ToggleTemplate => {
+                let source = &config.spec.source;
+                let template = Key::new(key.namespace(), &source.name);
+                let made = self.template(template.namespace(), template.name());
+                (source.kind == SourceKind::VectorTemplate)
+                    .then(|| toggle::<VectorTemplate>(self.store(), &template, || made))?
+            }
+            Deed::Hold => match pick % 3 {
+                0 => hold(self.store(), &target),
+                1 => hold(self.store(), &key),
+                _ => hold(self.store(), &Key::of(&*self.promotions(&key).into_iter().nth_around(pick / 3)?)),
+            },
+            Deed::Refuse => {
+                let place = (target.namespace().to_owned(), target.name().to_owned());
+                let mut refused = self.server.refused();
+                if refused.remove(&place) {
+                    return Some(format!("Stage {target} may be written again"));
+                }
+                refused.insert(place);
+                Some(format!("from now on every write to Stage {target} is refused"))
+            }
+            _ => None,
+        }
+    }
+
+    fn assemble(&mut self, config: &VectorPromotionConfig, pick: usize) -> Option<String> {
+        let namespace = Key::of(config).namespace().to_owned();
+        let vector = self.some_vector(pick);
+        let SourceRef { kind, name, landscape } = &config.spec.source;
+        if let (SourceKind::Stage, Some(landscape)) = (kind, landscape) {
+            let stage = Key::<Stage>::new(managed(&namespace, landscape), name);
+            return change(self.store(), &stage, Scope::Main, |stage| stage["spec"]["vector"] = json!(vector))
+                .then(|| format!("source Stage {stage} gets {vector}"));
+        }
+        let template = Key::<VectorTemplate>::new(namespace, name);
+        change(self.store(), &template, Scope::Status, |template| template["status"]["latestVector"] = json!(vector))
+            .then(|| format!("source VectorTemplate {template} gets {vector}"))
+    }
+
+    fn hand_make(
+        &mut self,
+        key: &Key<VectorPromotionConfig>,
+        config: &VectorPromotionConfig,
+        pick: usize,
+    ) -> Option<String> {
+        self.hand_made += 1;
+        let highest = self.promotions(key).first().map_or(0, |promotion| promotion.spec.sequence);
+        let sequence = [0, 1, (highest - 1).max(0), highest, highest + 1, highest + 3][pick % 6];
+        let waits = (pick / 6).is_multiple_of(2);
+        let name = match (pick / 12) % 3 {
+            0 => promotion_name(key.name(), sequence),
+            _ => format!("hand-{}", self.hand_made),
+        };
+        let of = if (pick / 36).is_multiple_of(6) { "loose" } else { key.name() };
+        let vector = self.some_vector(pick / 36);
+        let promotion = json!({
+            "metadata": {"namespace": key.namespace(), "name": name},
+            "spec": {
+                "vectorPromotionConfigName": of, "source": config.spec.source, "target": config.spec.target,
+                "vector": vector, "requireApproval": waits, "sequence": sequence,
+            },
+        });
+        insert::<VectorPromotion>(self.store(), promotion).then(|| {
+            let gate = if waits { "waits for approval" } else { "needs no approval" };
+            format!("somebody makes promotion {name} of {vector} for {of}, sequence {sequence}, which {gate}")
+        })
+    }
+
+    fn repoint(&mut self, key: &Key<VectorPromotionConfig>, flow: usize, pick: usize) -> Option<String> {
+        let own = self.configs.get(flow)?.spec.clone();
+        let next = self.configs.get((flow + 1) % self.configs.len())?.spec.clone();
+        let source = if pick.is_multiple_of(2) { own.source } else { next.source };
+        let target = if (pick / 2).is_multiple_of(2) { own.target } else { next.target };
+        if source.landscape.as_ref() == Some(&target.landscape) && source.name == target.name {
+            return None;
+        }
+        let told = format!("somebody points {key} from {source} to {target}");
+        change::<VectorPromotionConfig>(self.store(), key, Scope::Main, |config| {
+            config["spec"]["source"] = json!(source);
+            config["spec"]["target"] = json!(target);
+        })
+        .then_some(told)
+    }
+}

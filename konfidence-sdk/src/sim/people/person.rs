@@ -1,0 +1,109 @@
+//! People who go through the public operations, request by request like a controller.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use konfidence_types::{VectorPromotion, VectorPromotionConfig};
+
+use crate::clock::ManualClock;
+use crate::event::NoEvents;
+use crate::promotion::{self, Refusal};
+use crate::sim::server::Server;
+use crate::sim::view::{Asked, Grant, OwnWrites, View};
+use crate::store::{Key, StaleStore};
+
+type Operation = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send>>;
+
+/// One person, who does one thing at a time.
+pub(in crate::sim) struct Person {
+    name: &'static str,
+    server: Server,
+    clock: ManualClock,
+    /// The operation under way, its requests, and what it is.
+    under_way: Option<(Operation, View, Word)>,
+}
+
+/// A person's word.
+#[derive(Clone, Debug)]
+pub(in crate::sim) enum Word {
+    Approve(Key<VectorPromotion>),
+    Reject(Key<VectorPromotion>),
+    Retry(Key<VectorPromotion>),
+    Promote(Key<VectorPromotionConfig>, String),
+    Release(Key<VectorPromotionConfig>),
+    Suspend(Key<VectorPromotionConfig>),
+    Resume(Key<VectorPromotionConfig>),
+}
+
+/// How far one request brought an operation.
+pub(in crate::sim) struct Said {
+    pub(in crate::sim) person: &'static str,
+    pub(in crate::sim) asked: Asked,
+    pub(in crate::sim) answered: String,
+    /// The operation and its answer, if it is over.
+    pub(in crate::sim) over: Option<(Word, Result<(), Refusal>)>,
+}
+
+impl Person {
+    pub(in crate::sim) fn new(name: &'static str, server: Server, clock: ManualClock) -> Self {
+        Self { name, server, clock, under_way: None }
+    }
+
+    pub(in crate::sim) fn is_idle(&self) -> bool {
+        self.under_way.is_none()
+    }
+
+    /// Begins an operation, up to its first request.
+    pub(in crate::sim) fn begin(&mut self, word: Word) -> String {
+        // Operations read live; the cache is never asked.
+        let view = View::new(StaleStore::new(self.server.store().clone()), OwnWrites::default(), self.server.clone());
+        let (store, clock, by, of) = (view.clone(), self.clock.clone(), self.name, word.clone());
+        let mut operation: Operation = Box::pin(async move { say(&store, &clock, by, of).await });
+        let told = format!("{} begins to {}", self.name, told(&word));
+        if operation.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.under_way = Some((operation, view, word));
+        }
+        told
+    }
+
+    /// Carries out the next request.
+    pub(in crate::sim) fn turn(&mut self) -> Option<Said> {
+        let (operation, view, word) = self.under_way.as_mut()?;
+        let asked = view.desk().asked.clone()?;
+        view.desk().granted = Some(Grant { mishap: None });
+        let polled = operation.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let answered = view.desk().answered.take().unwrap_or_default();
+        let over = match polled {
+            Poll::Pending => None,
+            Poll::Ready(result) => Some((word.clone(), result)),
+        };
+        if over.is_some() {
+            self.under_way = None;
+        }
+        Some(Said { person: self.name, asked, answered, over })
+    }
+}
+
+async fn say(store: &View, clock: &ManualClock, by: &str, word: Word) -> Result<(), Refusal> {
+    match word {
+        Word::Approve(key) => promotion::approve(store, clock, &NoEvents, &key, by).await.map(|_| ()),
+        Word::Reject(key) => promotion::reject(store, clock, &NoEvents, &key, by, "stale bread").await.map(|_| ()),
+        Word::Retry(key) => promotion::retry(store, &NoEvents, &key, by).await.map(|_| ()),
+        Word::Promote(key, vector) => promotion::promote(store, &NoEvents, &key, &vector, by).await.map(|_| ()),
+        Word::Release(key) => promotion::release(store, &key, by).await.map(|_| ()),
+        Word::Suspend(key) => promotion::suspend(store, &key).await.map(|_| ()),
+        Word::Resume(key) => promotion::resume(store, &key).await.map(|_| ()),
+    }
+}
+
+pub(in crate::sim) fn told(word: &Word) -> String {
+    match word {
+        Word::Approve(key) => format!("approve {key}"),
+        Word::Reject(key) => format!("reject {key}"),
+        Word::Retry(key) => format!("retry {key}"),
+        Word::Promote(key, vector) => format!("promote {vector} with {key}"),
+        Word::Release(key) => format!("release {key}"),
+        Word::Suspend(key) => format!("suspend {key}"),
+        Word::Resume(key) => format!("resume {key}"),
+    }
+}
