@@ -10,7 +10,7 @@ use konfidence_types::VectorPromotion;
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::ObjectFormat;
+use crate::format::{ObjectFormat, say};
 use crate::wait::WaitArgs;
 
 /// Approve a promotion, in the name of who the server says you are
@@ -38,7 +38,7 @@ impl Approve {
         let approved = approve(&cluster, &self.name, &caller).await?;
         match self.output {
             Some(format) => format.print(&*approved)?,
-            None => println!("promotion {}/{} approved by {caller}", cluster.namespace, self.name),
+            None => say(format!("promotion {}/{} approved by {caller}", cluster.namespace, self.name))?,
         }
         self.wait.run(&cluster, &self.name).await
     }

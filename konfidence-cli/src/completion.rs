@@ -1,11 +1,11 @@
 //! `konfidence completion`: what shells need to complete commands and options.
 
-use std::io;
-
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use crate::Cli;
+use crate::failure::Failure;
+use crate::format::say;
 
 /// Print the completion script of a shell
 #[derive(Args)]
@@ -16,7 +16,9 @@ pub(crate) struct Completion {
 
 impl Completion {
     /// Runs the command.
-    pub(crate) fn run(&self) {
-        generate(self.shell, &mut Cli::command(), "konfidence", &mut io::stdout());
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut script = Vec::new();
+        generate(self.shell, &mut Cli::command(), "konfidence", &mut script);
+        say(String::from_utf8_lossy(&script).trim_end())
     }
 }

@@ -7,6 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::embedded::Embedded;
 use crate::failure::Failure;
+use crate::format::say;
 use crate::{kubeconfig, manifest};
 
 /// Serve the Kubernetes API with all controllers, in memory, until SIGINT or SIGTERM
@@ -62,8 +63,7 @@ impl Dev {
         if let Some(path) = &self.kubeconfig {
             kubeconfig::write(path, embedded.address())?;
         }
-        println!("ready: {}", embedded.url());
-        Ok(())
+        say(format!("ready: {}", embedded.url()))
     }
 }
 

@@ -8,7 +8,7 @@ use konfidence_types::{VectorPromotion, VectorPromotionConfig};
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::ObjectFormat;
+use crate::format::{ObjectFormat, say};
 
 /// Say what a config or a promotion waits for, and what happens next
 #[derive(Args)]
@@ -51,19 +51,17 @@ impl Explain {
     async fn print_config(&self, cluster: &Cluster, name: &str) -> Result<(), Failure> {
         let explanation = config(cluster, name).await?;
         match self.output {
-            Some(format) => format.print(&explanation)?,
-            None => println!("{explanation}"),
+            Some(format) => format.print(&explanation),
+            None => say(explanation),
         }
-        Ok(())
     }
 
     async fn print_promotion(&self, cluster: &Cluster, name: &str) -> Result<(), Failure> {
         let explanation = promotion(cluster, name).await?;
         match self.output {
-            Some(format) => format.print(&explanation)?,
-            None => println!("{explanation}"),
+            Some(format) => format.print(&explanation),
+            None => say(explanation),
         }
-        Ok(())
     }
 }
 

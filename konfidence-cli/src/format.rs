@@ -1,5 +1,8 @@
 //! How objects are printed.
 
+use std::fmt::Display;
+use std::io::Write;
+
 use clap::ValueEnum;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -19,11 +22,15 @@ impl ObjectFormat {
     /// Prints one object.
     pub(crate) fn print(self, object: &impl Serialize) -> Result<(), Failure> {
         match self {
-            Self::Json => println!("{}", serde_json::to_string_pretty(object).map_err(Failure::other)?),
-            Self::Yaml => print!("{}", serde_saphyr::to_string(object).map_err(Failure::other)?),
+            Self::Json => say(serde_json::to_string_pretty(object).map_err(Failure::other)?),
+            Self::Yaml => say(serde_saphyr::to_string(object).map_err(Failure::other)?.trim_end()),
         }
-        Ok(())
     }
+}
+
+/// Writes a line to stdout. That somebody closed it, as `head` does, is an error like any other and no panic.
+pub(crate) fn say(text: impl Display) -> Result<(), Failure> {
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::Other(format!("stdout: {error}")))
 }
 
 /// Columns below upper-case headers, without lines, as kubectl prints them.

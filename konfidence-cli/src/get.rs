@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::{ObjectFormat, columns};
+use crate::format::{ObjectFormat, columns, say};
 
 /// Asks the server to make the table, so that the columns are those of the custom resource definitions and of kubectl.
 const TABLE: HeaderValue = HeaderValue::from_static("application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
@@ -129,10 +129,9 @@ impl Get {
         let table = fetch(cluster, self.request(cluster)?).await?;
         if table.rows.is_empty() {
             eprintln!("{}", self.nothing(cluster));
-        } else {
-            println!("{}", table.render(wide, self.all_namespaces));
+            return Ok(());
         }
-        Ok(())
+        say(table.render(wide, self.all_namespaces))
     }
 
     fn request(&self, cluster: &Cluster) -> Result<http::Request<Vec<u8>>, Failure> {

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::format::ObjectFormat;
+use crate::format::{ObjectFormat, say};
 use crate::wait::WaitArgs;
 
 /// How the new promotion is shown, and whether it is waited for.
@@ -24,12 +24,11 @@ impl MadeArgs {
     /// Shows the promotion and waits for its end, as far as that was asked for.
     pub(crate) async fn run(&self, cluster: &Cluster, made: &VectorPromotion) -> Result<(), Failure> {
         let name = made.name_any();
-        match self.output {
-            Some(format) => format.print(made)?,
-            None => {
-                let hint = if made.spec.require_approval { ", which has to be approved" } else { "" };
-                println!("promotion {}/{name} created for vector {}{hint}", cluster.namespace, made.spec.vector);
-            }
+        if let Some(format) = self.output {
+            format.print(made)?;
+        } else {
+            let hint = if made.spec.require_approval { ", which has to be approved" } else { "" };
+            say(format!("promotion {}/{name} created for vector {}{hint}", cluster.namespace, made.spec.vector))?;
         }
         self.wait.run(cluster, &name).await
     }

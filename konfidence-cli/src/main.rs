@@ -90,10 +90,7 @@ impl Command {
             Self::Suspend(command) => command.suspend().await,
             Self::Resume(command) => command.resume().await,
             Self::Crds => crds::run(),
-            Self::Completion(command) => {
-                command.run();
-                Ok(())
-            }
+            Self::Completion(command) => command.run(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 use konfidence_apiserver::ApiServer;
 use kube::api::{Patch, PatchParams};
-use kube::core::{DynamicObject, GroupVersionKind, TypeMeta};
+use kube::core::{DynamicObject, GroupVersionKind};
 use kube::discovery::{self, Scope};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, ResourceExt};
@@ -209,7 +209,7 @@ fn manifest(origin: String, object: Value) -> Result<Manifest, Failure> {
         }
     }
     let object: DynamicObject = serde_json::from_value(object).map_err(|error| wrong(&error.to_string()))?;
-    let types = object.types.clone().unwrap_or_else(TypeMeta::default);
+    let types = object.types.clone().unwrap_or_default();
     let kind = GroupVersionKind::try_from(&types).map_err(|error| wrong(&error.to_string()))?;
     Ok(Manifest { origin, object, kind })
 }

@@ -10,7 +10,7 @@ use konfidence_types::VectorPromotion;
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::ObjectFormat;
+use crate::format::{ObjectFormat, say};
 
 /// Reject a promotion that has not started, in the name of who the server says you are
 #[derive(Args)]
@@ -38,7 +38,7 @@ impl Reject {
         let rejected = reject(&cluster, &self.name, &caller, &self.reason).await?;
         match self.output {
             Some(format) => format.print(&*rejected)?,
-            None => println!("promotion {}/{} rejected by {caller}", cluster.namespace, self.name),
+            None => say(format!("promotion {}/{} rejected by {caller}", cluster.namespace, self.name))?,
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
+use crate::format::say;
 
 /// Let a config follow its source again, after a promotion by hand
 #[derive(Args)]
@@ -24,7 +25,6 @@ impl Release {
         let caller = cluster.caller().await?;
         let key = Key::new(&cluster.namespace, self.config);
         promotion::release(&cluster.store, &key, &caller).await?;
-        println!("config {key} follows its source again");
-        Ok(())
+        say(format!("config {key} follows its source again"))
     }
 }

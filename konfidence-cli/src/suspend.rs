@@ -6,6 +6,7 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
+use crate::format::say;
 
 /// The config that is to be suspended or resumed.
 #[derive(Args)]
@@ -23,8 +24,7 @@ impl Suspension {
         let cluster = self.cluster.connect().await?;
         let key = Key::new(&cluster.namespace, self.config);
         let done = promotion::suspend(&cluster.store, &key).await?;
-        println!("config {key} {}", if done.changed { "suspended" } else { "was suspended already" });
-        Ok(())
+        say(format!("config {key} {}", if done.changed { "suspended" } else { "was suspended already" }))
     }
 
     /// Runs `konfidence resume`.
@@ -32,7 +32,6 @@ impl Suspension {
         let cluster = self.cluster.connect().await?;
         let key = Key::new(&cluster.namespace, self.config);
         let done = promotion::resume(&cluster.store, &key).await?;
-        println!("config {key} {}", if done.changed { "resumed" } else { "was not suspended" });
-        Ok(())
+        say(format!("config {key} {}", if done.changed { "resumed" } else { "was not suspended" }))
     }
 }

@@ -9,6 +9,7 @@ use kube::runtime::wait::await_condition;
 
 use crate::cluster::Cluster;
 use crate::failure::{Failure, told};
+use crate::format::say;
 
 /// Longer than the five minutes after which a promotion in progress is retired.
 const LONG_ENOUGH: &str = "10m";
@@ -49,10 +50,7 @@ impl WaitArgs {
         let succeeded = condition(conditions_of(&promotion), condition_type::SUCCEEDED);
         let message = succeeded.map_or("", |condition| condition.message.as_str());
         match Phase::of_promotion(&promotion) {
-            Phase::Succeeded => {
-                println!("promotion {}/{name} succeeded: {message}", cluster.namespace);
-                Ok(())
-            }
+            Phase::Succeeded => say(format!("promotion {}/{name} succeeded: {message}", cluster.namespace)),
             phase => Err(Failure::Unsuccessful(format!(
                 "promotion {}/{name} is {}: {message}",
                 cluster.namespace,

@@ -221,6 +221,16 @@ fn the_definitions_that_are_printed_are_those_in_deploy() {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let mut printing =
+        konfidence().arg("crds").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    drop(printing.stdout.take());
+    let ended = printing.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "error: stdout: Broken pipe (os error 32)\n");
+    assert_eq!(ended.status.code(), Some(1));
+}
+
+#[test]
 fn shells_get_their_completion() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(run(konfidence().args(["completion", shell])).ok().contains("approve"), "{shell}");

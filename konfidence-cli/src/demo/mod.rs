@@ -13,6 +13,7 @@ use clap::Args;
 
 use crate::embedded::Embedded;
 use crate::failure::Failure;
+use crate::format::say;
 use narrator::Narrator;
 use world::World;
 
@@ -36,8 +37,8 @@ impl Demo {
     async fn tell(&self, embedded: &Embedded) -> Result<(), Failure> {
         let mut narrator = Narrator::new(Duration::from_secs_f64(self.pace));
         let world = World::make(embedded).await?;
-        narrator.tell(&format!("An embedded server with all controllers is at {}.", embedded.url()));
-        story::tell(&world, &mut narrator).await
+        say(format!("An embedded server with all controllers is at {}.", embedded.url()))?;
+        story::run(&world, &mut narrator).await
     }
 }
 

@@ -9,12 +9,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 /// Nothing here takes a second; a machine that compiles beside it may need many.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
+const GLANCE: Duration = Duration::from_millis(50);
 /// The same for kubectl.
 pub(crate) const TIMEOUT: &str = "--timeout=120s";
 
@@ -113,7 +114,7 @@ impl Dev {
         });
         let mut dev = Self { child, stderr, url: String::new(), folder };
         let ready = lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not ready: {}", dev.stderr()));
-        dev.url = ready.strip_prefix("ready: ").unwrap_or_else(|| panic!("not the ready line: {ready}")).to_owned();
+        ready.strip_prefix("ready: ").unwrap_or_else(|| panic!("not the ready line: {ready}")).clone_into(&mut dev.url);
         dev
     }
 
@@ -192,14 +193,12 @@ impl Dev {
     pub(crate) fn end_by(mut self, signal: &str) -> ExitStatus {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().expect("kill").success());
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("its own child") {
-                return status;
-            }
-            assert!(start.elapsed() < DEADLINE, "it does not end: {}", self.stderr());
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut status = None;
+        eventually("it ends", || {
+            status = self.child.try_wait().expect("its own child");
+            status.is_some()
+        });
+        status.expect("it has ended")
     }
 }
 
@@ -219,9 +218,9 @@ pub(crate) fn vector(version: &str) -> String {
 /// Waits until something that no watch tells is so.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
+    let mut left = DEADLINE;
     while !holds() {
-        assert!(start.elapsed() < DEADLINE, "never: {what}");
-        thread::sleep(Duration::from_millis(50));
+        left = left.checked_sub(GLANCE).unwrap_or_else(|| panic!("never: {what}"));
+        thread::sleep(GLANCE);
     }
 }
