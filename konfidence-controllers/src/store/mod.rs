@@ -19,6 +19,7 @@ mod entry;
 mod expectation;
 mod feed;
 mod live;
+mod state;
 mod watch;
 
 use std::any::{Any, TypeId};
@@ -35,10 +36,10 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use cache::{Cache, DOUBT};
-pub use cache::{Change, Observer};
 pub use entry::Content;
 use entry::{Entry, Received};
 use expectation::Expectation;
+pub use state::{Change, Observer};
 
 /// Told about every write request, before it is sent.
 pub type WriteObserver = dyn Fn(&str, &'static str) + Send + Sync;
