@@ -126,7 +126,11 @@ impl FieldError {
     pub(crate) fn is_blocking(&self) -> bool {
         matches!(
             self.kind,
-            FieldErrorType::Required | FieldErrorType::TooLong | FieldErrorType::TooMany | FieldErrorType::TypeInvalid
+            FieldErrorType::Required
+                | FieldErrorType::NotSupported
+                | FieldErrorType::TooLong
+                | FieldErrorType::TooMany
+                | FieldErrorType::TypeInvalid
         )
     }
 

@@ -391,3 +391,26 @@ async fn the_path_of_all_namespaces_only_shows() {
     assert_eq!(send(&server, "DELETE", "/api/v1/configmaps", &[], Body::empty()).await.code, 405);
     assert_eq!(get(&server, "/api/v1/configmaps").await.code, 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_says_what_it_cannot_own() {
+    let server = server();
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{STAGES}/dev?fieldManager=one");
+    let unknown = "apiVersion: konfidence.cloud/v1alpha1\nkind: Stage\nspec: {vektor: x}\n";
+    let refused = send(&server, "PATCH", &path, &apply, unknown).await;
+    assert_eq!(refused.code, 500);
+    assert_eq!(
+        refused.message(),
+        "failed to create typed patch object (default/dev; konfidence.cloud/v1alpha1, Kind=Stage): .spec.vektor: field \
+         not declared in schema"
+    );
+    let other = "apiVersion: konfidence.cloud/v9\nkind: Stage\n";
+    let refused = send(&server, "PATCH", &path, &apply, other).await;
+    assert!(refused.code == 400 && refused.message().starts_with("Incorrect version specified in apply patch."));
+    let anonymous = send(&server, "PATCH", &format!("{STAGES}/dev"), &apply, unknown).await;
+    assert_eq!(
+        (anonymous.code, anonymous.message()),
+        (422, "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch")
+    );
+}

@@ -6,6 +6,7 @@ use kube::core::cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
 use serde_json::Value;
 
 use super::path::{Step, steps};
+use super::values::kind_of;
 use super::{Structural, ratchet};
 use crate::field::{FieldError, FieldErrorType, FieldErrors};
 
@@ -53,18 +54,22 @@ impl Rules {
                     Some("FieldValueDuplicate") => FieldErrorType::Duplicate,
                     _ => FieldErrorType::Invalid,
                 },
-                value: match error.reason.as_deref() {
-                    Some("FieldValueForbidden" | "FieldValueRequired") => None,
-                    _ => Some(shown(object, &error.field_path)),
+                value: match (&error.kind, error.reason.as_deref()) {
+                    (_, Some("FieldValueForbidden" | "FieldValueRequired")) => None,
+                    (ErrorKind::ValidationFailure, _) => scalar(at(object, &error.field_path)),
+                    _ => Some(kind_of(at(object, &error.field_path)).into()),
                 },
-                detail: error.message.clone(),
+                detail: match error.message.strip_prefix("rule evaluation error: ") {
+                    Some(why) => format!("{why} evaluating rule: {}", error.rule),
+                    None => error.message.clone(),
+                },
             })
             .collect()
     }
 }
 
-/// The value at a path as a refusal shows it: scalars as they are, the rest by the name of their type.
-fn shown(object: &Value, path: &str) -> Value {
+/// The value at a path; where the path leads nowhere, the last value on the way.
+fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
     let mut value = object;
     for step in steps(path) {
         let below = match step {
@@ -76,10 +81,12 @@ fn shown(object: &Value, path: &str) -> Value {
             None => break,
         }
     }
-    match value {
-        Value::Object(_) | Value::Array(_) => super::values::kind_of(value).into(),
-        scalar => scalar.clone(),
-    }
+    value
+}
+
+/// Objects and lists are too long to be shown in a refusal.
+fn scalar(value: &Value) -> Option<Value> {
+    (!value.is_object() && !value.is_array()).then(|| value.clone())
 }
 
 fn has_rules(schema: &Value) -> bool {
@@ -108,10 +115,7 @@ mod tests {
                 "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "vector is immutable"}]}}}}});
         let object = |min: u8, vector: &str| json!({"spec": {"min": min, "max": 2, "vector": vector}});
         assert_eq!(refusals(&schema, &object(1, "a"), None), Vec::<String>::new());
-        assert_eq!(
-            refusals(&schema, &object(3, "a"), None),
-            [r#"spec: Invalid value: "object": min must not exceed max"#]
-        );
+        assert_eq!(refusals(&schema, &object(3, "a"), None), ["spec: Invalid value: min must not exceed max"]);
         assert_eq!(
             refusals(&schema, &object(1, "b"), Some(&object(1, "a"))),
             [r#"spec.vector: Invalid value: "b": vector is immutable"#]

@@ -99,8 +99,8 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
     let field = path::of(error.instance_path());
     let value = error.instance().as_ref();
     let in_body = |rest: String| format!("{field} in body {rest}");
-    let shown = || if value.is_object() || value.is_array() { Value::from(kind_of(value)) } else { value.clone() };
-    let invalid = |detail: String| FieldError::invalid(field.clone(), shown(), detail);
+    let invalid = |detail: String| FieldError::invalid(field.clone(), value.clone(), detail);
+    let sized = |size: usize, detail: String| FieldError::invalid(field.clone(), size, detail);
     let translated = match error.kind() {
         ValidationErrorKind::Required { property } => {
             FieldError::required(child(&field, property.as_str().unwrap_or_default()), "")
@@ -119,12 +119,17 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
                 .filter(|one| !one.is_null())
                 .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
                 .collect();
-            FieldError::not_supported(field.clone(), shown(), &supported)
+            FieldError::not_supported(field.clone(), value.clone(), &supported)
         }
         ValidationErrorKind::MinLength { limit } => invalid(in_body(format!("should be at least {limit} chars long"))),
         ValidationErrorKind::MaxLength { limit } => FieldError::too_long(field.clone(), *limit),
         ValidationErrorKind::Pattern { pattern } => invalid(in_body(format!("should match '{pattern}'"))),
-        ValidationErrorKind::Format { format } => invalid(in_body(format!("must be of type {format}: {value}"))),
+        ValidationErrorKind::Format { format } => FieldError {
+            field: field.clone(),
+            kind: FieldErrorType::TypeInvalid,
+            value: Some(value.clone()),
+            detail: in_body(format!("must be of type {format}: {value}")),
+        },
         ValidationErrorKind::Minimum { limit } => {
             invalid(in_body(format!("should be greater than or equal to {}", number(limit))))
         }
@@ -140,9 +145,11 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
         ValidationErrorKind::MultipleOf { multiple_of } => {
             invalid(in_body(format!("should be a multiple of {multiple_of}")))
         }
-        ValidationErrorKind::MinItems { limit } => invalid(in_body(format!("should have at least {limit} items"))),
+        ValidationErrorKind::MinItems { limit } => {
+            sized(length(value), in_body(format!("should have at least {limit} items")))
+        }
         ValidationErrorKind::MinProperties { limit } => {
-            invalid(in_body(format!("should have at least {limit} properties")))
+            sized(length(value), in_body(format!("should have at least {limit} properties")))
         }
         ValidationErrorKind::MaxItems { limit } | ValidationErrorKind::MaxProperties { limit } => {
             FieldError::too_many(field.clone(), length(value), *limit)
@@ -174,7 +181,8 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
 
 /// None of several schemas fits: say so, and say what the nearest of them wants.
 fn alternatives(field: &str, rule: &str, branches: &[Vec<ValidationError<'static>>], errors: &mut FieldErrors) {
-    errors.push(FieldError::invalid(field, "", format!("{field:?} {rule}")));
+    // The real server names the place in the sentence only.
+    errors.push(FieldError::invalid("<nil>", "", format!("{field:?} {rule}")));
     if let Some(nearest) = branches.iter().min_by_key(|branch| branch.len()) {
         for error in nearest {
             translate(error, errors);

@@ -9,6 +9,7 @@ use crate::apply;
 use crate::field::FieldError;
 use crate::http::respond::Reply;
 use crate::http::{Call, body};
+use crate::json::text;
 use crate::patch::{self, strategic};
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
@@ -70,7 +71,7 @@ fn plain(
         patch(&mut wanted)?;
         prepare::check_kind(resource, &wanted)?;
         prepare::fit_to_path(call, &mut wanted, Some(name))?;
-        *warnings.borrow_mut() = prepare::decode(call, &mut wanted, duplicates, Origin::Patch(&call.body))?;
+        *warnings.borrow_mut() = prepare::decode(call, &mut wanted, duplicates, Origin::Patch)?;
         Ok(wanted)
     };
     let reply = update::replace(api, call, name, next)?;
@@ -86,6 +87,13 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     }
     let decoded = body::yaml(&call.body)?;
     let mut config = decoded.value;
+    let version = text(&config, "/apiVersion");
+    if !version.is_empty() && version != resource.api_version() {
+        return Err(ApiError::bad_request(format!(
+            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
+            resource.api_version()
+        )));
+    }
     prepare::check_kind(resource, &config)?;
     prepare::fit_to_path(call, &mut config, Some(name))?;
     if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {

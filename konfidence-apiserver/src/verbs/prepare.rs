@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::validate;
+use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::params::FieldValidation;
 use crate::json::text;
@@ -95,11 +96,11 @@ pub(super) fn fit_to_path(call: &Call, object: &mut Value, name: Option<&str>) -
 
 /// How an object came in, for the words of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin<'a> {
+pub(super) enum Origin {
     /// As a whole object.
     Body,
-    /// As a patch with this text.
-    Patch(&'a [u8]),
+    /// As the result of a patch.
+    Patch,
 }
 
 /// Drops what no schema knows, fills in defaults, and gives back the warnings.
@@ -107,12 +108,7 @@ pub(super) enum Origin<'a> {
 /// # Errors
 /// 400 (of a patch 422) for unknown or duplicate fields under strict validation, 400 for a value of a type that the
 /// metadata or a built-in kind cannot hold.
-pub(super) fn decode(
-    call: &Call,
-    object: &mut Value,
-    duplicates: &[String],
-    origin: Origin<'_>,
-) -> ApiResult<Vec<String>> {
+pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], origin: Origin) -> ApiResult<Vec<String>> {
     let resource = &call.target.resource;
     resource.schema.drop_nulls(object);
     drop_empty_metadata(object);
@@ -120,6 +116,8 @@ pub(super) fn decode(
         return Err(ApiError::bad_request(undecodable(resource, &why)));
     }
     let mut strange: Vec<String> = duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
+    let strict = call.params.field_validation == FieldValidation::Strict;
+    let received = if strict && origin == Origin::Patch { object.to_string() } else { String::new() };
     let mut unknown = resource.schema.prune(object);
     if let Some(metadata) = object.get_mut("metadata").filter(|metadata| metadata.is_object()) {
         unknown.extend(METADATA.prune(metadata).into_iter().map(|path| format!("metadata.{path}")));
@@ -135,10 +133,7 @@ pub(super) fn decode(
             let why = format!("strict decoding error: {}", strange.join(", "));
             Err(match origin {
                 Origin::Body => ApiError::bad_request(undecodable(resource, &why)),
-                Origin::Patch(patch) => {
-                    let shown = String::from_utf8_lossy(patch).into_owned();
-                    ApiError::invalid("", "", "", &vec![crate::field::FieldError::invalid("patch", shown, why)])
-                }
+                Origin::Patch => ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", received, why)]),
             })
         }
     }
