@@ -17,7 +17,7 @@ use konfidence_sdk::promotion::{self, approve};
 use konfidence_sdk::store::Key;
 use konfidence_sdk::types::{
     Landscape, LandscapeSpec, SourceRef, Stage, TargetRef, VectorPromotion, VectorPromotionConfig,
-    VectorPromotionConfigSpec, crds,
+    VectorPromotionConfigSpec, VectorTemplate, crds,
 };
 use konfidence_sdk::{landscape, types};
 use kube::ResourceExt;
@@ -331,6 +331,73 @@ async fn s1_two_processes_without_an_election_do_no_harm() {
     assert_eq!(vectors.len(), promotions.len(), "no drift was promoted twice");
     one.stop().await;
     other.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p50_noise_on_every_object_costs_no_write() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    let running = cluster.run(PROMOTION);
+    running.ready().await;
+    cluster.assemble("menu:1").await;
+    rest().await;
+    cluster.calls();
+    let promotion = cluster.promotions().await[0].name_any();
+    for n in 0..120 {
+        let noise = json!({"metadata": {"annotations": {"bakery.example/seen": n.to_string()}}});
+        cluster.change::<Stage>(MANAGED, "dev", noise.clone()).await;
+        cluster.change::<VectorTemplate>(PROJECT, "menu", noise.clone()).await;
+        cluster.change::<VectorPromotionConfig>(PROJECT, "menu-to-dev", noise.clone()).await;
+        cluster.change::<VectorPromotion>(PROJECT, &promotion, noise).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(cluster.writes(), Vec::<String>::new());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p38_a_stage_that_refuses_every_write_costs_a_handful_of_promotions_an_hour() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    let running = cluster.run(PROMOTION);
+    running.ready().await;
+    cluster.meddle(|call| {
+        (call.verb == "patch" && call.resource == "stages").then_some(Meddling::Refused(StatusCode::FORBIDDEN))
+    });
+    cluster.assemble("menu:1").await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let states = cluster.states().await;
+    assert!((4..=8).contains(&states.len()), "{states:?}");
+    let writes = cluster.writes();
+    assert!(writes.len() <= 6 * states.len(), "{} writes for {} promotions", writes.len(), states.len());
+    // The source's next vector does not wait for the delay, and heals it all once the Stage takes writes again.
+    cluster.leave_alone();
+    cluster.assemble("menu:2").await;
+    rest().await;
+    assert_eq!(vector(&cluster, "dev").await, "menu:2");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_is_away_for_an_hour_is_not_overrun_and_nothing_is_lost() {
+    let cluster = Cluster::new().await;
+    cluster.flow().await;
+    let running = cluster.run(PROMOTION);
+    running.ready().await;
+    rest().await;
+    cluster.calls();
+    cluster.meddle(|_| Some(Meddling::Refused(StatusCode::SERVICE_UNAVAILABLE)));
+    cluster.assemble("menu:1").await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    // Five watches, each with a back-off of at least 30 s in the end.
+    let asked = cluster.calls().len();
+    assert!(asked < 1000, "{asked} requests in an hour");
+    assert!(running.process.health().is_alive().0, "nothing that a restart would repair");
+    cluster.leave_alone();
+    let start = Instant::now();
+    until("the vector is on the stage", async || vector(&cluster, "dev").await == "menu:1").await;
+    assert!(start.elapsed() <= Duration::from_mins(2), "{:?}", start.elapsed());
+    running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
