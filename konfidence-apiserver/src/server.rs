@@ -18,6 +18,7 @@ use crate::crd;
 use crate::openapi::Cache;
 use crate::registry::Registry;
 use crate::status::ApiError;
+use crate::verbs::SharedLines;
 
 /// How long running requests may take to end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,6 +33,8 @@ pub(crate) struct Api {
     pub clock: Arc<dyn Clock>,
     /// `OpenAPI` documents that have been asked for.
     pub openapi: Cache,
+    /// What open watches send, written once.
+    pub lines: SharedLines,
     /// Becomes true when the server ends; open watches end with it.
     pub ended: watch::Sender<bool>,
 }
@@ -112,7 +115,14 @@ impl Builder {
             Engine::new(Options { entropy: seeded(seed), ..Options::new(Arc::clone(&clock)) })
         });
         let ended = watch::Sender::new(false);
-        let api = Arc::new(Api { engine, registry: Registry::default(), clock, openapi: Cache::default(), ended });
+        let api = Arc::new(Api {
+            engine,
+            registry: Registry::default(),
+            clock,
+            openapi: Cache::default(),
+            lines: SharedLines::default(),
+            ended,
+        });
         api.registry.change(|served| builtin::serve(served, &api.engine));
         namespaces::found(&api);
         crd::resume(&api);

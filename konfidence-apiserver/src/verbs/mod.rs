@@ -13,9 +13,12 @@ mod patch;
 mod prepare;
 mod scale;
 mod shape;
+mod shared_lines;
 mod update;
 pub(crate) mod validate;
 mod watch;
+
+pub(crate) use shared_lines::SharedLines;
 
 use std::sync::Arc;
 

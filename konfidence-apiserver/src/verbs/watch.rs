@@ -1,6 +1,7 @@
 //! Watches: a line of JSON per change, for as long as the client stays.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use axum::body::Bytes;
 use futures::StreamExt;
 use konfidence_sdk::store::engine::{Change, EngineError, Event, Watch};
 use serde_json::{Value, json};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::sync::watch::Receiver;
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use super::{engine_error, shape};
 use crate::field::FieldError;
@@ -75,7 +77,8 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
         pending,
         watch,
         bookmarks: params.bookmarks.then_some(bookmarks),
-        end: now + lifetime,
+        end: Box::pin(sleep_until(now + lifetime)),
+        ended: api.ended.subscribe(),
         tables: 0,
         over: false,
     };
@@ -113,6 +116,7 @@ fn expired(resource: &Resource, error: EngineError) -> ApiError {
 }
 
 enum Line {
+    Written(Bytes),
     Object(&'static str, Value),
     Bookmark { revision: u64, initial_end: bool },
 }
@@ -126,7 +130,10 @@ struct Stream {
     pending: VecDeque<Line>,
     watch: Watch,
     bookmarks: Option<Interval>,
-    end: Instant,
+    /// When the watch has lived long enough.
+    end: Pin<Box<Sleep>>,
+    /// Whether the server ends.
+    ended: Receiver<bool>,
     /// How many tables have been sent: only the first says what its columns are.
     tables: usize,
     over: bool,
@@ -141,19 +148,20 @@ impl Stream {
             if let Some(line) = self.pending.pop_front() {
                 return Some(self.write(line));
             }
-            let mut ended = self.api.ended.subscribe();
-            tokio::select! {
+            let event = tokio::select! {
                 biased;
-                event = self.watch.next() => match event? {
-                    Ok(event) => self.take(&event),
-                    Err(error) => {
-                        self.over = true;
-                        return Some(error_line(&expired(&self.resource, error)));
-                    }
-                },
-                () = sleep_until(self.end) => return None,
-                _ = ended.wait_for(|ended| *ended) => return None,
-                _ = tick(self.bookmarks.as_mut()) => {
+                event = self.watch.next() => Some(event?),
+                () = &mut self.end => return None,
+                () = ended(&mut self.ended) => return None,
+                _ = tick(self.bookmarks.as_mut()) => None,
+            };
+            match event {
+                Some(Ok(event)) => self.take(&event),
+                Some(Err(error)) => {
+                    self.over = true;
+                    return Some(error_line(&expired(&self.resource, error)));
+                }
+                None => {
                     if let Ok(Some(revision)) = self.watch.progress() {
                         self.pending.push_back(Line::Bookmark { revision, initial_end: false });
                     }
@@ -169,14 +177,12 @@ impl Stream {
         let after = event.change != Change::Deleted && self.selection.matches(&self.resource, event.object.json());
         let line = match (before, after) {
             (false, false) => return,
-            (false, true) => Line::Object("ADDED", self.resource.show(event.object.json())),
-            (true, true) => Line::Object("MODIFIED", self.resource.show(event.object.json())),
+            (false, true) => self.changed("ADDED", event),
+            (true, true) => self.changed("MODIFIED", event),
+            (true, false) if event.change == Change::Deleted => self.changed("DELETED", event),
             (true, false) => {
                 // The last state that the client could see, at the version of its leaving.
-                let last = match (&event.previous, event.change) {
-                    (Some(previous), Change::Modified) => previous.json(),
-                    _ => event.object.json(),
-                };
+                let last = event.previous.as_ref().map_or_else(|| event.object.json(), |previous| previous.json());
                 let mut last = self.resource.show(last);
                 if let Some(metadata) = last.get_mut("metadata") {
                     metadata["resourceVersion"] = event.revision.to_string().into();
@@ -187,8 +193,19 @@ impl Stream {
         self.pending.push_back(line);
     }
 
+    /// The object of an event as this watch shows it. What everybody is shown is written once.
+    fn changed(&self, kind: &'static str, event: &Event) -> Line {
+        let show = || self.resource.show(event.object.json());
+        if self.form != Form::Whole {
+            return Line::Object(kind, show());
+        }
+        let key = (event.revision, kind, self.resource.api_version());
+        Line::Written(self.api.lines.get(key, || line_of(&json!({"type": kind, "object": show()}))))
+    }
+
     fn write(&mut self, line: Line) -> Bytes {
         let (kind, object) = match line {
+            Line::Written(line) => return line,
             Line::Object(kind, object) => (kind, object),
             Line::Bookmark { revision, initial_end } => ("BOOKMARK", self.bookmark(revision, initial_end)),
         };
@@ -220,6 +237,12 @@ impl Stream {
         }
         json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
     }
+}
+
+/// When the server ends.
+async fn ended(server: &mut Receiver<bool>) {
+    // A server that is gone has ended, too.
+    let _ = server.wait_for(|ended| *ended).await;
 }
 
 /// The next tick; never, if no bookmarks are wanted.
