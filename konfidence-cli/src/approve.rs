@@ -10,8 +10,7 @@ use konfidence_types::VectorPromotion;
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::{ObjectFormat, say};
-use crate::wait::WaitArgs;
+use crate::outcome::OutcomeArgs;
 
 /// Approve a promotion, in the name of who the server says you are
 #[derive(Args)]
@@ -20,11 +19,7 @@ pub(crate) struct Approve {
     name: String,
 
     #[command(flatten)]
-    wait: WaitArgs,
-
-    /// Print the promotion
-    #[arg(short, long, value_enum)]
-    output: Option<ObjectFormat>,
+    outcome: OutcomeArgs,
 
     #[command(flatten)]
     cluster: ClusterArgs,
@@ -36,11 +31,8 @@ impl Approve {
         let cluster = self.cluster.connect().await?;
         let caller = cluster.caller().await?;
         let approved = approve(&cluster, &self.name, &caller).await?;
-        match self.output {
-            Some(format) => format.print(&*approved)?,
-            None => say(format!("promotion {}/{} approved by {caller}", cluster.namespace, self.name))?,
-        }
-        self.wait.run(&cluster, &self.name).await
+        let done = |_: &VectorPromotion| format!("promotion {}/{} approved by {caller}", cluster.namespace, self.name);
+        self.outcome.run(&cluster, &approved, done).await
     }
 }
 

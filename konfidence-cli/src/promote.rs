@@ -6,7 +6,7 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
-use crate::made::MadeArgs;
+use crate::outcome::{OutcomeArgs, created};
 
 /// Make the next promotion of a config, for a vector of your choice: a rollback, say
 ///
@@ -21,7 +21,7 @@ pub(crate) struct Promote {
     vector: String,
 
     #[command(flatten)]
-    made: MadeArgs,
+    outcome: OutcomeArgs,
 
     #[command(flatten)]
     cluster: ClusterArgs,
@@ -38,6 +38,6 @@ impl Promote {
                 Ok(promotion::promote(&cluster.store, events, &key, &self.vector, &caller).await?)
             })
             .await?;
-        self.made.run(&cluster, &made).await
+        self.outcome.run(&cluster, &made, created).await
     }
 }

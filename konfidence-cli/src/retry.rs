@@ -6,7 +6,7 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
-use crate::made::MadeArgs;
+use crate::outcome::{OutcomeArgs, created};
 
 /// Make the next promotion of the same vector, after one that failed, was rejected or was superseded
 #[derive(Args)]
@@ -15,7 +15,7 @@ pub(crate) struct Retry {
     name: String,
 
     #[command(flatten)]
-    made: MadeArgs,
+    outcome: OutcomeArgs,
 
     #[command(flatten)]
     cluster: ClusterArgs,
@@ -30,6 +30,6 @@ impl Retry {
         let made = cluster
             .with_events(async |events| Ok(promotion::retry(&cluster.store, events, &key, &caller).await?))
             .await?;
-        self.made.run(&cluster, &made).await
+        self.outcome.run(&cluster, &made, created).await
     }
 }

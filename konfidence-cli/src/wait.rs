@@ -9,7 +9,6 @@ use kube::runtime::wait::await_condition;
 
 use crate::cluster::Cluster;
 use crate::failure::{Failure, told};
-use crate::format::say;
 
 /// Longer than the five minutes after which a promotion in progress is retired.
 const LONG_ENOUGH: &str = "10m";
@@ -23,9 +22,13 @@ pub(crate) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Waits, if that was asked for.
-    pub(crate) async fn run(&self, cluster: &Cluster, name: &str) -> Result<(), Failure> {
-        let Some(limit) = &self.wait else { return Ok(()) };
+    /// Waits, if that was asked for. Answers the promotion that succeeded, and what its condition says.
+    pub(crate) async fn run(
+        &self,
+        cluster: &Cluster,
+        name: &str,
+    ) -> Result<Option<(VectorPromotion, String)>, Failure> {
+        let Some(limit) = &self.wait else { return Ok(None) };
         let api = cluster.api::<VectorPromotion>();
         // One that is gone has ended too: it was cleaned up.
         let ended = |promotion: Option<&VectorPromotion>| {
@@ -48,9 +51,9 @@ impl WaitArgs {
             return Err(Failure::Unsuccessful(format!("promotion {}/{name} is gone", cluster.namespace)));
         };
         let succeeded = condition(conditions_of(&promotion), condition_type::SUCCEEDED);
-        let message = succeeded.map_or("", |condition| condition.message.as_str());
+        let message = succeeded.map_or_else(String::new, |condition| condition.message.clone());
         match Phase::of_promotion(&promotion) {
-            Phase::Succeeded => say(format!("promotion {}/{name} succeeded: {message}", cluster.namespace)),
+            Phase::Succeeded => Ok(Some((promotion, message))),
             phase => Err(Failure::Unsuccessful(format!(
                 "promotion {}/{name} is {}: {message}",
                 cluster.namespace,

@@ -77,6 +77,9 @@ fn who_decides_is_what_the_server_says_of_the_caller() {
     let made: Value = serde_json::from_str(&made).expect("JSON");
     let overrules = made["metadata"]["annotations"]["konfidence.cloud/overrules"].as_str().expect("a hold");
     assert!(overrules.contains("anna"), "{overrules}");
+    let waited = dev.konfidence(&["approve", "dev-to-test-2", "--wait", "-o", "json"]).ok();
+    let waited: Value = serde_json::from_str(&waited).expect("nothing but the promotion");
+    assert_eq!(waited["status"]["state"], "Succeeded");
     dev.konfidence(&["approve", "dev-to-test-2", "--as", "a\nb"]).fails(2, &["--as"]);
 }
 
