@@ -95,7 +95,7 @@ pub fn explain(snapshot: &Snapshot, now: Timestamp) -> Explanation {
             drift: case.drift(),
             promotions: newest_first.iter().map(|member| case.promotion(&member.stored)).collect(),
             last,
-            reads_first: case.reads_first.iter().map(|doubt| words::doubt(doubt)).collect(),
+            reads_first: case.reads_first.iter().map(words::doubt).collect(),
             next: plan.steps.iter().map(NextStep::of).collect(),
             next_at: if plan.steps.is_empty() { plan.wake_up } else { Some(now) },
         }
