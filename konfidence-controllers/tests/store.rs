@@ -123,16 +123,18 @@ async fn r1_reads_of_other_objects_do_not_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn r1_a_watch_that_never_delivers_makes_reads_unavailable_and_not_stale() {
+async fn r1_a_watch_that_never_delivers_makes_reads_unavailable_and_not_stale_and_is_replaced() {
     let cluster = Cluster::new().await;
     cluster.stage("dev").await;
     let store = late(&cluster, Duration::from_hours(9)).await;
     let stage = store.get(&dev()).await.unwrap().unwrap();
-    store.patch(&dev(), &wants(&stage, "v1")).await.unwrap();
+    let written = store.patch(&dev(), &wants(&stage, "v1")).await.unwrap();
     let error = store.get(&dev()).await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
     // Asking the server itself is no cached read.
-    assert_eq!(store.get_live(&dev()).await.unwrap().unwrap().spec.vector, "v1");
+    assert_eq!(store.get_live(&dev()).await.unwrap().unwrap(), written);
+    // A full list shows what the watch kept back.
+    assert_eq!(store.get(&dev()).await.unwrap().unwrap(), written);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use konfidence_sdk::store::{Key, Listed, Object, ObjectRef, Query, StoreError};
 use kube::runtime::watcher::Event;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
 use super::entry::{Entry, Received};
@@ -23,11 +23,13 @@ pub(super) struct Cache<K> {
     state: Mutex<State<K>>,
     /// Moves whenever the state does.
     moved: watch::Sender<()>,
+    /// Asks for a full list, in place of a watch that should have delivered something and did not.
+    stalled: Notify,
 }
 
 impl<K: Object> Cache<K> {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), moved: watch::Sender::new(()) }
+        Self { state: Mutex::default(), moved: watch::Sender::new(()), stalled: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -112,6 +114,10 @@ impl<K: Object> Cache<K> {
             // The sender lives in `self`: a closed channel cannot be.
             let _ = tokio::time::timeout_at(until, moved.changed()).await;
             if Instant::now() >= deadline {
+                // While there is no list yet, the feed is at it anyway.
+                if self.state().filled {
+                    self.stalled.notify_one();
+                }
                 let object = match scope {
                     Scope::One(key) => ObjectRef::named(*key),
                     Scope::All(query) => ObjectRef::named(&Key::<K>::new(
@@ -122,6 +128,11 @@ impl<K: Object> Cache<K> {
                 return Err(StoreError::Unavailable { object, message: why, source: None });
             }
         }
+    }
+
+    /// Waits until a read has waited in vain: a watch that says nothing for so long is not to be believed.
+    pub(super) async fn stalled(&self) {
+        self.stalled.notified().await;
     }
 
     /// Waits until the first list is complete.

@@ -27,7 +27,15 @@ pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
     loop {
         let config = watcher::Config::default().timeout(WATCH_SECONDS);
         let mut events = std::pin::pin!(watcher::watcher(Api::<Received<K>>::all(client.clone()), config));
-        while let Some(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                Some(event) = events.next() => event,
+                () = cache.stalled() => {
+                    warn!(%kind, "the watch did not deliver a write of our own; listing anew");
+                    break;
+                }
+                else => break,
+            };
             match event {
                 Ok(event) => {
                     if !matches!(event, Event::Init) {
