@@ -8,7 +8,7 @@
 //!
 //! **A cached read is a prefix of its kind's history.** A cache changes by what its watch delivers and by nothing else;
 //! a full list replaces it in one step. After a write of ours, reads that the write concerns wait until the watch has
-//! delivered it ([`expectation`]); they do not see it earlier, and not without what happened before it.
+//! delivered it (`expectation.rs`); they do not see it earlier, and not without what happened before it.
 //!
 //! **A write is sent once.** The client must not repeat a write by itself when an answer is missing (see
 //! [`client`](crate::client)): the second one would meet its own first and call it somebody else's.
