@@ -17,7 +17,7 @@ pub(crate) struct Promote {
     /// The config
     config: String,
 
-    /// The vector, <repository>//<component>:<version>
+    /// The vector, `<repository>//<component>:<version>`
     vector: String,
 
     #[command(flatten)]
