@@ -13,7 +13,7 @@ use super::server::Server;
 use super::step::{Kind, Mishap};
 use super::view::{Asked, Grant, OwnWrites, View};
 use crate::clock::{Clock, ManualClock};
-use crate::event::NoEvents;
+use crate::event::RecordedEvents;
 use crate::promotion::{
     self, Inbox, Keys, Outcome, SourceKey, affected_by_config, affected_by_landscape, affected_by_promotion,
     affected_by_stage, affected_by_template,
@@ -44,6 +44,7 @@ pub(super) struct Controller {
     server: Server,
     clock: OffsetClock,
     cache: StaleStore,
+    events: RecordedEvents,
     own_writes: OwnWrites,
     has_barrier: bool,
     inbox: Inbox,
@@ -62,12 +63,19 @@ pub(super) enum Turned {
 }
 
 impl Controller {
-    pub(super) fn new(server: Server, clock: ManualClock, offset: SignedDuration, has_barrier: bool) -> Self {
+    pub(super) fn new(
+        server: Server,
+        clock: ManualClock,
+        offset: SignedDuration,
+        events: RecordedEvents,
+        has_barrier: bool,
+    ) -> Self {
         let cache = StaleStore::new(server.store().clone());
         let mut controller = Self {
             server,
             clock: OffsetClock(clock, offset),
             cache,
+            events,
             own_writes: OwnWrites::default(),
             has_barrier,
             inbox: Inbox::default(),
@@ -210,7 +218,8 @@ impl Controller {
         self.wake_ups.remove(key);
         let view = View::new(self.cache.clone(), self.own_writes.clone(), self.server.clone());
         let (store, clock, inbox, of) = (view.clone(), self.clock.clone(), self.inbox.clone(), key.clone());
-        let reconcile = Box::pin(async move { promotion::reconcile(&store, &clock, &NoEvents, &inbox, &of).await });
+        let events = self.events.clone();
+        let reconcile = Box::pin(async move { promotion::reconcile(&store, &clock, &events, &inbox, &of).await });
         self.tasks.insert(key.clone(), Task { reconcile, view });
         self.poll(key);
     }

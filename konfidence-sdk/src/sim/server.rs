@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use konfidence_types::Landscape;
+
 use super::step::Kind;
 use crate::store::{
     Key, Listed, MemoryStore, Object, ObjectRef, ObjectStore, Patch, Precondition, Query, StaleStore, StoreError,
@@ -30,6 +32,13 @@ impl Server {
 
     pub(super) fn store(&self) -> &MemoryStore {
         &self.store
+    }
+
+    /// The namespace that a Landscape manages; while there is none, the one that it would manage.
+    pub(super) fn managed(&self, namespace: &str, landscape: &str) -> String {
+        let stored = self.store.collection::<Landscape>().get(namespace, landscape);
+        let managed = stored.as_ref().and_then(|landscape| landscape.json()["status"]["namespace"].as_str());
+        managed.map_or_else(|| format!("{namespace}-{landscape}"), str::to_owned)
     }
 
     /// The Stages whose writes are refused for good, by namespace and name.

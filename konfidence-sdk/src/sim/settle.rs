@@ -1,5 +1,7 @@
 //! The end of a world: the faults stop, and it has to come to rest.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use super::check::rest::AtRest;
@@ -51,7 +53,8 @@ impl World {
             return Ok(());
         }
         self.check_silence()?;
-        AtRest { store: self.server.store(), checker: &self.checker }.check(&self.keys)
+        self.check_events()?;
+        AtRest { server: &self.server, checker: &self.checker }.check(&self.keys)
     }
 
     /// Gives the approvals that are waited for. Answers whether there were any.
@@ -117,6 +120,20 @@ impl World {
             }
         }
         violates("S6", format!("after {ROUNDS} rounds without a fault the controllers are still busy"))
+    }
+
+    /// P47: an event is told once per transition, and these transitions happen once.
+    fn check_events(&self) -> Result<(), Violation> {
+        let once =
+            ["PromotionStarted", "PromotionSucceeded", "PromotionSuperseded", "PromotionTimedOut", "PromotionFailed"];
+        let mut told = BTreeSet::new();
+        for event in self.events.take().into_iter().filter(|event| once.contains(&event.reason)) {
+            let (object, reason) = (event.regarding, event.reason);
+            if !told.insert((object.uid.clone(), reason)) {
+                return violates("P47", format!("{reason} of {object} is told twice"));
+            }
+        }
+        Ok(())
     }
 
     /// S6, P50: a resync writes nothing.

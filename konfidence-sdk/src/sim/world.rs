@@ -14,6 +14,7 @@ use super::step::{Kind, Step};
 use super::story::Story;
 use super::view::Asked;
 use crate::clock::{Clock, ManualClock};
+use crate::event::RecordedEvents;
 use crate::store::engine::{Collector, Engine, Options};
 use crate::store::{Key, MemoryStore};
 
@@ -24,6 +25,7 @@ pub struct World {
     pub(super) server: Server,
     pub(super) people: People,
     pub(super) persons: Vec<Person>,
+    pub(super) events: RecordedEvents,
     pub(super) controllers: Vec<Controller>,
     pub(super) keys: Vec<Key<VectorPromotionConfig>>,
     pub(super) checker: Checker,
@@ -70,15 +72,17 @@ impl World {
     pub(super) fn over(scenario: &Scenario, clock: ManualClock, server: Server) -> Self {
         let mut people = People::new(scenario.configs.clone(), server.clone());
         people.make_everything();
+        let events = RecordedEvents::default();
         let controllers = (0..scenario.controllers).map(|number| {
             let is_last = number > 0 && number + 1 == scenario.controllers;
             let offset = if is_last { scenario.clock_offset } else { SignedDuration::ZERO };
-            Controller::new(server.clone(), clock.clone(), offset, scenario.has_barrier)
+            Controller::new(server.clone(), clock.clone(), offset, events.clone(), scenario.has_barrier)
         });
         let persons = ["the head baker", "the night shift"];
         let mut world = Self {
             persons: persons.map(|name| Person::new(name, server.clone(), clock.clone())).into(),
             controllers: controllers.collect(),
+            events,
             keys: people.keys(),
             checker: Checker::new(scenario.hands_out_numbers_alone()),
             story: Story::default(),

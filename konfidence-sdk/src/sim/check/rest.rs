@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use konfidence_types::{SourceKind, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation};
+use konfidence_types::{
+    MAX_SEQUENCE, SourceKind, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation,
+};
 use kube::core::ResourceExt;
 
 use super::{Checker, Violation, violates};
 use crate::promotion::{Overrule, Phase, conditions_of, controller_uid};
-use crate::store::{Key, MemoryStore};
+use crate::sim::server::Server;
+use crate::store::Key;
 
 /// A store at rest.
 pub(in crate::sim) struct AtRest<'a> {
-    pub(in crate::sim) store: &'a MemoryStore,
+    pub(in crate::sim) server: &'a Server,
     pub(in crate::sim) checker: &'a Checker,
 }
 
@@ -69,7 +72,12 @@ impl AtRest<'_> {
         let Some(wanted) = self.source(flow.key.namespace(), config).filter(|vector| !vector.is_empty()) else {
             return Ok(());
         };
-        if flow.is_held(config, &wanted) || flow.is_rejected(config, &wanted) || target.spec.vector == wanted {
+        let is_exhausted = flow.members.last().is_some_and(|(newest, _)| newest.spec.sequence == MAX_SEQUENCE);
+        if is_exhausted
+            || flow.is_held(config, &wanted)
+            || flow.is_rejected(config, &wanted)
+            || target.spec.vector == wanted
+        {
             return Ok(());
         }
         let what = format!("{} is at rest, its source has {wanted} and its target {:?}", flow.key, target.spec.vector);
@@ -77,7 +85,8 @@ impl AtRest<'_> {
     }
 
     fn stage(&self, namespace: &str, landscape: &str, name: &str) -> Option<Arc<Stage>> {
-        self.checker.stages.get(&Key::new(format!("{namespace}-{landscape}"), name)).cloned()
+        let managed = self.server.managed(namespace, landscape);
+        self.checker.stages.get(&Key::new(managed, name)).cloned()
     }
 
     fn source(&self, namespace: &str, config: &VectorPromotionConfig) -> Option<String> {
@@ -85,7 +94,7 @@ impl AtRest<'_> {
         if let (SourceKind::Stage, Some(landscape)) = (source.kind, &source.landscape) {
             return self.stage(namespace, landscape, &source.name).map(|stage| stage.spec.vector.clone());
         }
-        let template = self.store.collection::<VectorTemplate>().get(namespace, &source.name)?;
+        let template = self.server.store().collection::<VectorTemplate>().get(namespace, &source.name)?;
         template.parse::<VectorTemplate>().ok()?.status.as_ref()?.latest_vector.clone()
     }
 }

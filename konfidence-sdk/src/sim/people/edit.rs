@@ -1,12 +1,13 @@
 //! What people do with an editor: raw edits on the present state.
 
 use konfidence_types::{
-    Landscape, SourceKind, SourceRef, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation,
+    Landscape, MAX_SEQUENCE, SourceKind, SourceRef, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate,
+    annotation,
 };
 use serde_json::{Value, json};
 
 use super::raw::{change, delete, hold, insert, toggle};
-use super::{NthAround, People, managed, vector};
+use super::{NthAround, People, vector};
 use crate::naming::promotion_name;
 use crate::sim::step::Deed;
 use crate::store::Key;
@@ -20,7 +21,7 @@ impl People {
         let key = keys.get(flow)?.clone();
         // The name without a config shares the references of the first flow.
         let config = self.configs.get(flow).or_else(|| self.configs.first())?.clone();
-        let target = Self::stage_of(key.namespace(), &config.spec.target);
+        let target = self.stage_of(key.namespace(), &config.spec.target);
         match deed {
             Deed::Assemble => self.assemble(&config, pick),
             Deed::EditStage => {
@@ -90,7 +91,10 @@ impl People {
             }
             Deed::ToggleLandscape => {
                 let landscape = Key::new(key.namespace(), &config.spec.target.landscape);
-                let status = json!({"namespace": managed(key.namespace(), landscape.name())});
+                // It may come back with another namespace; its Stages stay where they were.
+                let moved = if pick.is_multiple_of(3) { "-moved" } else { "" };
+                let managed = format!("{}-{}{moved}", landscape.namespace(), landscape.name());
+                let status = json!({"namespace": managed});
                 toggle::<Landscape>(self.store(), &landscape, || json!({"spec": {}, "status": status}))
             }
             Deed::ToggleTemplate => {
@@ -123,7 +127,7 @@ impl People {
         let vector = self.some_vector(pick);
         let SourceRef { kind, name, landscape } = &config.spec.source;
         if let (SourceKind::Stage, Some(landscape)) = (kind, landscape) {
-            let stage = Key::<Stage>::new(managed(&namespace, landscape), name);
+            let stage = Key::<Stage>::new(self.server.managed(&namespace, landscape), name);
             return change(self.store(), &stage, Scope::Main, |stage| stage["spec"]["vector"] = json!(vector))
                 .then(|| format!("source Stage {stage} gets {vector}"));
         }
@@ -140,7 +144,9 @@ impl People {
     ) -> Option<String> {
         self.hand_made += 1;
         let highest = self.promotions(key).first().map_or(0, |promotion| promotion.spec.sequence);
-        let sequence = [0, 1, (highest - 1).max(0), highest, highest + 1, highest + 3][pick % 6];
+        let sequence = [0, 1, highest - 1, highest, highest + 1, highest + 3][pick % 6].clamp(0, MAX_SEQUENCE);
+        // The last number of all ends the flow.
+        let sequence = if pick == 999 { MAX_SEQUENCE } else { sequence };
         let waits = (pick / 6).is_multiple_of(2);
         let name = match (pick / 12) % 3 {
             0 => promotion_name(key.name(), sequence),

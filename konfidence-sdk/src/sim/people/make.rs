@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use konfidence_types::{Landscape, SourceKind, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 use serde_json::{Value, json};
 
+use super::People;
 use super::raw::{insert, release_all};
-use super::{People, managed};
 use crate::store::Key;
 
 impl People {
@@ -20,12 +20,11 @@ impl People {
 
     /// Puts in place whatever the flows refer to and is not there. Sources get a vector.
     pub(in crate::sim) fn make_references(&mut self) {
-        let (mut landscapes, mut stages, mut templates) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut stages, mut templates) = (BTreeSet::new(), BTreeSet::new());
         for config in &self.configs {
             let namespace = Key::of(config).namespace().to_owned();
             let mut stage = |landscape: &str, name: &str| {
-                landscapes.insert((namespace.clone(), landscape.to_owned()));
-                stages.insert((managed(&namespace, landscape), name.to_owned()));
+                stages.insert((namespace.clone(), landscape.to_owned(), name.to_owned()));
             };
             stage(&config.spec.target.landscape, &config.spec.target.name);
             match (&config.spec.source.kind, &config.spec.source.landscape) {
@@ -35,16 +34,16 @@ impl People {
                 }
             }
         }
-        for (namespace, name) in landscapes {
-            let status = json!({"namespace": managed(&namespace, &name)});
-            let landscape = json!({"metadata": {"namespace": namespace, "name": name}, "spec": {}, "status": status});
-            insert::<Landscape>(self.store(), landscape);
-        }
-        for (namespace, name) in stages {
-            insert::<Stage>(
-                self.store(),
-                json!({"metadata": {"namespace": namespace, "name": name}, "spec": {"vector": ""}}),
-            );
+        for (namespace, landscape, name) in stages {
+            let managed = self.server.managed(&namespace, &landscape);
+            let made = json!({
+                "metadata": {"namespace": namespace, "name": landscape},
+                "spec": {},
+                "status": {"namespace": managed},
+            });
+            insert::<Landscape>(self.store(), made);
+            let stage = json!({"metadata": {"namespace": managed, "name": name}, "spec": {"vector": ""}});
+            insert::<Stage>(self.store(), stage);
         }
         for (namespace, name) in templates {
             if self.store().collection::<VectorTemplate>().get(&namespace, &name).is_none() {

@@ -89,8 +89,8 @@ impl People {
         vector(1 + (pick / 4) % self.vectors)
     }
 
-    fn stage_of(namespace: &str, target: &TargetRef) -> Key<Stage> {
-        Key::new(managed(namespace, &target.landscape), &target.name)
+    fn stage_of(&self, namespace: &str, target: &TargetRef) -> Key<Stage> {
+        Key::new(self.server.managed(namespace, &target.landscape), &target.name)
     }
 
     /// The promotions that name the flow, newest first.
@@ -117,8 +117,4 @@ impl<T, I: ExactSizeIterator<Item = T>> NthAround<T> for I {
 
 fn vector(number: usize) -> String {
     format!("bakery//menu:{number}")
-}
-
-fn managed(namespace: &str, landscape: &str) -> String {
-    format!("{namespace}-{landscape}")
 }
