@@ -101,6 +101,47 @@ fn refusals_are_exit_code_3_and_change_nothing() {
 }
 
 #[test]
+fn p16_of_many_approvers_at_once_one_succeeds() {
+    let dev = with_a_candidate();
+    let approver = |at: usize| {
+        let mut command = dev.command(&["approve", "dev-to-test-1", "--as", &format!("approver-{at}")]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let racing: Vec<_> = (0..8).map(approver).collect();
+    let ended = racing.into_iter().map(|racing| racing.wait_with_output().expect("it ends"));
+    let (won, lost): (Vec<_>, Vec<_>) = ended.partition(|output| output.status.success());
+    assert_eq!((won.len(), lost.len()), (1, 7));
+    for output in lost {
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    dev.until_promotion_is("dev-to-test-1", "Succeeded");
+    let by = dev.object("bakery", "vp", "dev-to-test-1")["status"]["approval"]["approvedBy"].clone();
+    let told = String::from_utf8_lossy(&won[0].stdout).into_owned();
+    assert!(told.contains(&format!("approved by {}", by.as_str().expect("a name"))), "{told} {by}");
+}
+
+#[test]
+fn p9_a_config_with_the_longest_name_is_promoted_like_any_other() {
+    let dev = Dev::with_three_stages();
+    let name = "m".repeat(253);
+    let file = dev.folder.join("config.yaml");
+    let config = format!(
+        "apiVersion: konfidence.cloud/v1alpha1\nkind: VectorPromotionConfig\nmetadata: {{namespace: bakery, name: {name}}}\n\
+         spec:\n  source: {{kind: VectorTemplate, name: menu}}\n  target: {{kind: Stage, landscape: eu, name: prod}}\n"
+    );
+    fs::write(&file, config).expect("a file");
+    dev.kubectl(&["apply", "-f", &file.display().to_string()]).ok();
+    dev.publish("1.0.0");
+    let succeeded = || dev.promotions_of(&name).iter().filter(|(_, state)| state == "Succeeded").count();
+    support::eventually("its promotion succeeds", || succeeded() == 1);
+    let made = dev.promotions_of(&name);
+    assert!(made.len() == 1 && made[0].0.len() <= 253, "{made:?}");
+    assert_eq!(dev.vector_of("bakery-eu", "prod"), vector("1.0.0"));
+    assert!(dev.konfidence(&["explain", &format!("config/{name}")]).ok().contains("drift: none"));
+    assert!(dev.konfidence(&["explain", &format!("promotion/{}", made[0].0)]).ok().contains("is Succeeded"));
+}
+
+#[test]
 fn waiting_ends_with_what_became_of_the_promotion() {
     let dev = with_a_candidate();
     dev.kubectl(&["delete", "stage", "test", "-n", "bakery-lab"]).ok();
