@@ -30,7 +30,7 @@ pub struct Written {
     /// The promotion after the write.
     pub promotion: Option<Arc<VectorPromotion>>,
     /// What is to be told about it.
-    pub event: Option<Event>,
+    pub events: Vec<Event>,
 }
 
 /// Why a plan stopped.
@@ -58,7 +58,7 @@ pub async fn apply<S: PromotionStore + ?Sized>(store: &S, plan: &Plan<Step>) -> 
     for step in &plan.steps {
         match write(store, step, &mut versions).await {
             Ok(promotion) => {
-                applied.written.push(Written { action: step.action, promotion, event: step.event.clone() });
+                applied.written.push(Written { action: step.action, promotion, events: step.events.clone() });
             }
             Err(stopped) => {
                 applied.stopped = Some(stopped);

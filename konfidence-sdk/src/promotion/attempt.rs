@@ -43,6 +43,13 @@ impl Attempt {
         self.at.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(self.at)
     }
 
+    /// Until when the attempt after this one has to wait at `now`; `None`: it is due. One that was noted in the future
+    /// (by a clock that was ahead, or by hand) holds nothing up.
+    pub fn waits_until(self, now: Timestamp) -> Option<Timestamp> {
+        let due = self.next_not_before();
+        (self.at <= now && now < due).then_some(due)
+    }
+
     /// The attempt that follows `last`, made at `now`.
     pub fn following(last: Option<Self>, now: Timestamp) -> Self {
         Self { number: last.map_or(0, |last| last.number).saturating_add(1), at: now }

@@ -33,7 +33,8 @@ struct Contents {
 #[derive(Debug, Default)]
 struct Sightings {
     views: VecDeque<SourceView>,
-    dropped: u64,
+    /// The newest view that fell out for want of room.
+    lost: Option<u64>,
 }
 
 /// Up to where one config has taken the sightings of its source. It starts where the config first looked: what the
@@ -43,6 +44,15 @@ struct Cursor {
     config: Option<String>,
     source: SourceKey,
     taken: Option<u64>,
+}
+
+/// What a config may still promote, besides what its source holds now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Candidates {
+    /// Oldest first.
+    pub(super) views: Vec<SourceView>,
+    /// Some that were not taken yet fell out for want of room.
+    pub(super) some_lost: bool,
 }
 
 impl Inbox {
@@ -68,40 +78,41 @@ impl Inbox {
         }
         own.views.push_back(view);
         if own.views.len() > CAPACITY {
-            own.views.pop_front();
-            own.dropped += 1;
+            own.lost = own.views.pop_front().and_then(|oldest| ordinal(&oldest.version)).max(own.lost);
         }
     }
 
-    /// What `source` held since `config` last took a vector of it, up to what is visible now, oldest first. What is not
-    /// newer than the newest member's source version is never given again.
+    /// What `source` held since `config` last took a vector of it, up to what is visible now. What is not newer than
+    /// the newest member's source version is never given again, and a loss is told once.
     pub(super) fn candidates(
         &self,
         config: &VectorPromotionConfig,
         source: &SourceKey,
         present: Option<&SourceView>,
         newest_member: Option<u64>,
-    ) -> Vec<SourceView> {
+    ) -> Candidates {
         let present = present.and_then(|present| ordinal(&present.version));
         let mut contents = self.contents();
         let Contents { sources, cursors } = &mut *contents;
-        let first =
-            || Cursor { config: config.metadata.uid.clone(), source: source.clone(), taken: newest_member.or(present) };
+        let first = || Cursor {
+            config: config.metadata.uid.clone(),
+            source: source.clone(),
+            taken: newest_member.or_else(|| seen_since(config).min(present)),
+        };
         let cursor = cursors.entry(Key::of(config)).or_insert_with(first);
-        if cursor.config != config.metadata.uid || cursor.source != *source {
+        if cursor.config != config.metadata.uid {
             *cursor = first();
+        } else if cursor.source != *source {
+            *cursor = Cursor { taken: newest_member.max(present), ..first() };
         }
         cursor.taken = cursor.taken.max(newest_member);
-        let views = sources.get(source).into_iter().flat_map(|own| &own.views);
-        views
-            .filter(|view| ordinal(&view.version) > cursor.taken && ordinal(&view.version) < present)
-            .cloned()
-            .collect()
-    }
-
-    /// How many sightings of `source` were lost to [`CAPACITY`] since this was last asked.
-    pub(super) fn take_dropped(&self, source: &SourceKey) -> u64 {
-        self.contents().sources.get_mut(source).map(|own| std::mem::take(&mut own.dropped)).unwrap_or_default()
+        let Some(own) = sources.get(source) else { return Candidates::default() };
+        let some_lost = own.lost > cursor.taken;
+        if some_lost {
+            cursor.taken = own.lost;
+        }
+        let is_open = |view: &&SourceView| ordinal(&view.version) > cursor.taken && ordinal(&view.version) < present;
+        Candidates { views: own.views.iter().filter(is_open).cloned().collect(), some_lost }
     }
 
     /// Forgets how far a config that is gone had come.
@@ -122,4 +133,13 @@ impl Inbox {
     fn contents(&self) -> std::sync::MutexGuard<'_, Contents> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Since when a config that nobody looked at yet can have missed a vector: since it was made, which its version tells as
+/// long as its status was not written. Versions of two kinds come from one counter in every server there is; where they
+/// did not, a candidate more or less would be the worst.
+fn seen_since(config: &VectorPromotionConfig) -> Option<u64> {
+    let initialised = config.status.as_ref().is_some_and(|status| status.sequence.is_some());
+    let version = config.metadata.resource_version.as_deref().filter(|_| !initialised);
+    Some(version.and_then(|version| version.parse().ok()).unwrap_or(u64::MAX))
 }

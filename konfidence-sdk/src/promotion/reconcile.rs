@@ -12,7 +12,6 @@ use super::inbox::Inbox;
 use super::make::requires_approval;
 use super::setback::Setback;
 use super::snapshot::{Snapshot, load};
-use super::source::SourceKey;
 use super::state::Phase;
 use super::steps::Action;
 use super::verify::{Verdict, verify};
@@ -109,7 +108,7 @@ impl Pass {
         let mut doubts = 0;
         for _ in 0..ROUNDS {
             let mut snapshot = load(store, inbox, key).await?;
-            warn_of_dropped(&snapshot, inbox, events);
+            warn_of_lost(&snapshot, events);
             snapshot.setback = self.setback.clone();
             let (plan, in_doubt) = settle(store, &mut snapshot, now).await?;
             if plan.steps.is_empty() {
@@ -135,19 +134,19 @@ impl Pass {
     }
 
     fn note(&mut self, written: Vec<Written>, events: &dyn EventSink) {
-        for Written { action, promotion, event } in written {
+        for Written { action, promotion, events: told } in written {
             if let Some(promotion) = &promotion {
                 let is_live = !Phase::of_promotion(promotion).is_terminal();
                 let own = self.held.iter_mut().filter(|held| held.promotion == promotion.metadata.uid);
                 own.for_each(|held| held.is_live = is_live);
             }
-            match event {
-                Some(event) if matches!(action, Action::Create | Action::Start) => {
+            for event in told {
+                if matches!(action, Action::Create | Action::Start) {
                     let uid = promotion.as_ref().and_then(|promotion| promotion.metadata.uid.clone());
                     self.held.push(Held { promotion: uid, is_live: true, event });
+                } else {
+                    events.emit(event);
                 }
-                Some(event) => events.emit(event),
-                None => {}
             }
             self.transitions.push(Transition { action, promotion });
         }
@@ -190,23 +189,18 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
 }
 
 /// P8: what fell out of the inbox is lost as a candidate, and somebody should know.
-fn warn_of_dropped(snapshot: &Snapshot, inbox: &Inbox, events: &dyn EventSink) {
+fn warn_of_lost(snapshot: &Snapshot, events: &dyn EventSink) {
     let Some(config) = snapshot.config.standing().filter(|config| requires_approval(config)) else { return };
-    let Ok(source) = snapshot.source_key(&config.spec.source) else { return };
-    let dropped = inbox.take_dropped(&source);
-    if dropped > 0 {
-        events.emit(dropped_event(config, &source, dropped));
-    }
-}
-
-fn dropped_event(config: &VectorPromotionConfig, source: &SourceKey, dropped: u64) -> Event {
-    Event {
-        regarding: ObjectRef::of(config),
-        severity: Severity::Warning,
-        reason: EventReason::CandidatesDropped.as_str(),
-        action: "Promote",
-        note: format!(
-            "{source} changed faster than promotions could be made: its {dropped} oldest vectors are no candidates"
-        ),
+    if snapshot.candidates_were_lost {
+        events.emit(Event {
+            regarding: ObjectRef::of(&**config),
+            severity: Severity::Warning,
+            reason: EventReason::CandidatesDropped.as_str(),
+            action: "Promote",
+            note: format!(
+                "{} changed faster than promotions could be made: its oldest vectors are no candidates",
+                config.spec.source
+            ),
+        });
     }
 }

@@ -84,6 +84,8 @@ pub struct Snapshot {
     pub stages: BTreeMap<Key<Stage>, Seen<Stage>>,
     /// What the source held while somebody was watching, oldest first (P8).
     pub inbox: Vec<SourceView>,
+    /// The source changed so fast that its oldest vectors fell out of the inbox before they were taken (P8).
+    pub candidates_were_lost: bool,
     /// Whether a promotion holds the name of the next sequence, whichever config it names (R10).
     pub next_name_is_taken: bool,
     /// What live reads said of doubts that an earlier decision on this snapshot had.
@@ -104,6 +106,7 @@ impl Snapshot {
             template: Seen::Absent,
             stages: BTreeMap::new(),
             inbox: Vec::new(),
+            candidates_were_lost: false,
             next_name_is_taken: false,
             confirmed: BTreeMap::new(),
             setback: None,
@@ -240,8 +243,10 @@ pub async fn load<S: PromotionStore + ?Sized>(
                 snapshot.template = Seen::get(store, template).await?;
             }
             let present = snapshot.source(&config.spec.source).ok();
-            snapshot.inbox =
+            let candidates =
                 inbox.candidates(&config, &source, present.as_ref(), newest_source_version(&snapshot, &config));
+            snapshot.inbox = candidates.views;
+            snapshot.candidates_were_lost = candidates.some_lost;
         }
         let next: Key<VectorPromotion> = Key::new(key.namespace(), snapshot.next_name());
         snapshot.next_name_is_taken = Seen::get(store, &next).await? != Seen::Absent;

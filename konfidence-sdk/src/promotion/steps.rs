@@ -19,8 +19,8 @@ pub struct Step {
     pub subject: String,
     /// The write.
     pub write: Write,
-    /// Emitted after the write (P47).
-    pub event: Option<Event>,
+    /// Emitted after the write, in this order (P47).
+    pub events: Vec<Event>,
 }
 
 /// What a step means.

@@ -7,12 +7,13 @@
 
 use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig};
 use kube::core::ResourceExt;
+use serde_json::Value;
 
 use super::PromotionStore;
 use super::snapshot::{Seen, Snapshot, controller_uid};
 use super::source::{SourceKey, SourceView};
 use super::state::conditions_of;
-use crate::store::{BY_CONFIG, Key, Query, StoreError};
+use crate::store::{BY_CONFIG, Key, Query, StoreError, Unreadable};
 
 /// What a decision will not believe without a live read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,8 +68,9 @@ pub async fn verify<S: PromotionStore + ?Sized>(
         Doubt::Source => source_agrees(store, snapshot, |view| view).await.map(Verdict::from),
         Doubt::Initialise => {
             let listed = store.list_live(&of_config(snapshot)).await?;
-            let highest = listed.items.iter().map(|promotion| promotion.spec.sequence).max();
-            Ok(Verdict::Highest(highest.unwrap_or(0)))
+            let read = listed.items.iter().map(|promotion| promotion.spec.sequence);
+            let raw = |unreadable: &Unreadable| unreadable.raw.pointer("/spec/sequence").and_then(Value::as_i64);
+            Ok(Verdict::Highest(read.chain(listed.unreadable.iter().filter_map(raw)).max().unwrap_or(0)))
         }
         Doubt::Creation => {
             let agrees = config_agrees(store, snapshot).await?

@@ -10,8 +10,8 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use konfidence_types::{VectorPromotionConfig, annotation};
+use jiff::{SignedDuration, Timestamp};
+use konfidence_types::VectorPromotionConfig;
 
 use super::Deciding;
 use super::member::Member;
@@ -52,6 +52,9 @@ impl Deciding<'_> {
                 None => surviving += 1,
             }
         }
+        if cap == Some(0) {
+            wake_ups.extend(self.members.iter().filter_map(|member| self.counts_until(member)).filter_map(just_after));
+        }
         for at in wake_ups {
             self.plan.wake_at(at);
         }
@@ -59,7 +62,7 @@ impl Deciding<'_> {
             let Some(member) = self.members.get(index) else { continue };
             let write = Write::Delete(member.key(), Precondition::from(member.version()));
             let subject = member.name();
-            self.push(Action::Delete, subject, write, None);
+            self.push(Action::Delete, subject, write, Vec::new());
         }
     }
 
@@ -89,14 +92,18 @@ impl Deciding<'_> {
         last.filter(|index| {
             self.members.get(*index).is_some_and(|member| match member.phase {
                 Phase::Rejected | Phase::TimedOut | Phase::Refused => true,
-                Phase::Succeeded => member.count(annotation::CORRECTIONS) > 0,
-                _ => false,
+                _ => self.counts_until(member).is_some(),
             })
         })
         .into_iter()
         .chain(hold)
         .collect()
     }
+}
+
+/// Times on the wire have whole seconds, and at the end of its hour a correction still counts.
+fn just_after(instant: Timestamp) -> Option<Timestamp> {
+    instant.checked_add(SignedDuration::from_secs(1)).ok()
 }
 
 /// When the TTL of a terminal promotion runs out.

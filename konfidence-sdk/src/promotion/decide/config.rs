@@ -70,7 +70,7 @@ impl Deciding<'_> {
         };
         let merge = json!({"status": {"conditions": with(&stored, ready)}});
         let write = Write::ConfigStatus(self.snapshot.key.clone(), Patch::new(version, merge));
-        self.push(Action::ReportReady, self.snapshot.key.name().to_owned(), write, None);
+        self.push(Action::ReportReady, self.snapshot.key.name().to_owned(), write, Vec::new());
     }
 
     /// `Ready` and `observedGeneration`, and at first the number base. First in the plan.
@@ -105,7 +105,7 @@ impl Deciding<'_> {
         }
         if let Some(write) = config_status(config, &changes) {
             let subject = self.snapshot.key.name().to_owned();
-            self.plan.steps.insert(0, Step { action: Action::ReportReady, subject, write, event: None });
+            self.plan.steps.insert(0, Step { action: Action::ReportReady, subject, write, events: Vec::new() });
         }
     }
 
@@ -138,7 +138,7 @@ impl Deciding<'_> {
         let Some(config) = self.config() else { return };
         let changes = Map::from_iter([("sequence".to_owned(), json!(sequence))]);
         if let Some(write) = config_status(config, &changes) {
-            self.push(Action::ReserveSequence, self.snapshot.key.name().to_owned(), write, None);
+            self.push(Action::ReserveSequence, self.snapshot.key.name().to_owned(), write, Vec::new());
         }
     }
 
@@ -163,8 +163,13 @@ impl Deciding<'_> {
         if self.stored_sequence() < sequence {
             changes.insert("sequence".into(), json!(sequence));
         }
-        // What the set no longer holds keeps its last mirrored value (P42).
-        if let Some(acting) = self.acting().filter(|acting| acting.conditions != status.last_promotion_conditions) {
+        // What the set no longer holds keeps its last mirrored value (P42), also when a waiting one is all that is left.
+        let has_result = condition(&status.last_promotion_conditions, condition_type::SUCCEEDED).is_some();
+        if let Some(acting) = self
+            .acting()
+            .filter(|acting| acting.succeeded().is_some() || !has_result)
+            .filter(|acting| acting.conditions != status.last_promotion_conditions)
+        {
             changes.insert("lastPromotionConditions".into(), json!(acting.conditions));
         }
         if let Some(succeeded) = self
@@ -174,7 +179,7 @@ impl Deciding<'_> {
             changes.insert("lastSuccessfulPromotionConditions".into(), json!(succeeded.conditions));
         }
         if let Some(write) = config_status(config, &changes) {
-            self.push(Action::WriteConfigStatus, self.snapshot.key.name().to_owned(), write, None);
+            self.push(Action::WriteConfigStatus, self.snapshot.key.name().to_owned(), write, Vec::new());
         }
     }
 

@@ -96,6 +96,7 @@ pub enum Creation {
     },
 }
 
+/// So long a correction counts (P51).
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 /// How long after the n-th consecutive failure (n from 1): 1 minute, 2, 4, … at most 1 hour.
@@ -129,16 +130,8 @@ impl Deciding<'_> {
             Ok(source) => source,
             Err(missing) => return Ok(Creation::Unresolved(missing)),
         };
-        if self.config_is_old(config) && !self.settled(Doubt::Config)? {
-            return Ok(Creation::InDoubt);
-        }
-        let newest_version = newest_source_version(self.snapshot, config);
-        let source_is_old =
-            ordinal(&source.version).is_some_and(|viewed| newest_version.is_some_and(|newest| viewed < newest));
-        if source_is_old && !self.settled(Doubt::Source)? {
-            return Ok(Creation::InDoubt);
-        }
         if requires_approval(config) {
+            let newest_version = newest_source_version(self.snapshot, config);
             // Each vector that the source held is a candidate, in the order of the changes (P8).
             for sighting in &self.snapshot.inbox {
                 let is_newer = ordinal(&sighting.version) > newest_version;
@@ -208,6 +201,10 @@ impl Deciding<'_> {
         if sequence > MAX_SEQUENCE {
             return Ok(Creation::Exhausted);
         }
+        let is_old = self.config_is_old(config) && !self.settled(Doubt::Config)?;
+        if is_old || (self.source_is_old(config) && !self.settled(Doubt::Source)?) {
+            return Ok(Creation::InDoubt);
+        }
         if !self.views_vouch_for_each_other(config, target) && !self.settled(Doubt::Creation)? {
             return Ok(Creation::InDoubt);
         }
@@ -234,13 +231,27 @@ impl Deciding<'_> {
         Overrule::of(&newest.stored).filter(|_| stands && is_last && !released).map(|overrules| (newest, overrules))
     }
 
-    /// Our write of this very vector is on record, and the Stage has another: somebody else wrote it (P51).
+    /// We wrote this very vector, and the Stage has another: somebody else wrote it (P51). An edit may have taken the
+    /// record along, with the annotations or the whole Stage; then the success tells, or that numbers were handed out
+    /// and nothing is left of their promotions.
     fn was_replaced(&self, target: &Stage, source: &SourceView, last: Option<&Member>) -> bool {
         match self.snapshot.record_on(target) {
             Some(record) if !record.vector.is_empty() => record.vector == source.vector,
             Some(_) => last.is_some_and(|last| last.viewed == Phase::Succeeded),
-            None => false,
+            None => match last {
+                Some(last) => last.viewed == Phase::Succeeded,
+                None => {
+                    let nothing_left = !self.members.iter().any(|member| member.viewed.is_terminal());
+                    nothing_left && self.snapshot.highest_sequence() > 0
+                }
+            },
         }
+    }
+
+    /// Until when the corrections that `member` carries count.
+    pub(super) fn counts_until(&self, member: &Member) -> Option<Timestamp> {
+        let counts = member.phase == Phase::Succeeded && member.count(annotation::CORRECTIONS) > 0;
+        member.since().filter(|_| counts).map(|since| after(since, HOUR)).filter(|until| self.now <= *until)
     }
 
     /// The number of the correction that is due now, or how many there were and when the next one is due.
@@ -261,6 +272,13 @@ impl Deciding<'_> {
             self.newest().and_then(|newest| newest.stored.annotations().get(annotation::CONFIG_GENERATION));
         let made_under: Option<i64> = made_under.and_then(|text| text.parse().ok());
         made_under.is_some_and(|made_under| config.metadata.generation.is_some_and(|viewed| viewed < made_under))
+    }
+
+    /// R13: an older view of the source than the newest member was made for.
+    fn source_is_old(&self, config: &VectorPromotionConfig) -> bool {
+        let viewed = self.snapshot.source(&config.spec.source).ok().and_then(|source| ordinal(&source.version));
+        let made_for = newest_source_version(self.snapshot, config);
+        viewed.is_some_and(|viewed| made_for.is_some_and(|made_for| viewed < made_for))
     }
 
     /// R11: the Stage's record names the newest succeeded member for that target; neither the config's number nor the
@@ -287,9 +305,9 @@ impl Deciding<'_> {
         }
         match self.creation.clone() {
             Creation::Make { promotion, corrections } => {
-                let event = self.created_event(&promotion, corrections);
+                let events = self.created_events(&promotion, corrections);
                 let subject = promotion.name_any();
-                self.push(Action::Create, subject, Write::Create(promotion), event);
+                self.push(Action::Create, subject, Write::Create(promotion), events);
                 true
             }
             Creation::NameTaken { sequence } => {
@@ -304,21 +322,27 @@ impl Deciding<'_> {
         }
     }
 
-    /// On the config; a further correction within the hour says that the target is contested instead.
-    fn created_event(&self, promotion: &VectorPromotion, corrections: u32) -> Option<Event> {
-        let config = self.config()?;
+    /// On the config: the creation, and before it, for a further correction within the hour, that the target is
+    /// contested.
+    fn created_events(&self, promotion: &VectorPromotion, corrections: u32) -> Vec<Event> {
+        let Some(config) = self.config() else { return Vec::new() };
         let vector = &promotion.spec.vector;
-        let (reason, severity, note) = if corrections > 1 {
+        let event = |reason: EventReason, severity, note| Event {
+            regarding: ObjectRef::of(config),
+            severity,
+            reason: reason.as_str(),
+            action: "Promote",
+            note,
+        };
+        let contested = (corrections > 1).then(|| {
             let note = format!(
                 "{} is written by somebody else too; correction {corrections} within the hour puts vector {vector} back",
                 promotion.spec.target
             );
-            (EventReason::TargetContested, Severity::Warning, note)
-        } else {
-            let note = format!("made promotion {} of vector {vector}", promotion.name_any());
-            (EventReason::PromotionCreated, Severity::Normal, note)
-        };
-        Some(Event { regarding: ObjectRef::of(config), severity, reason: reason.as_str(), action: "Promote", note })
+            event(EventReason::TargetContested, Severity::Warning, note)
+        });
+        let note = format!("made promotion {} of vector {vector}", promotion.name_any());
+        contested.into_iter().chain([event(EventReason::PromotionCreated, Severity::Normal, note)]).collect()
     }
 }
 

@@ -24,6 +24,7 @@ use super::write::{Outcome, stage_write};
 use crate::event::Severity;
 use crate::promotion::attempt::Attempt;
 use crate::promotion::record::{Records, fence};
+use crate::promotion::reference::Missing;
 use crate::promotion::setback::{During, Setback};
 use crate::promotion::snapshot::{Seen, promoted_stage};
 use crate::promotion::state::Phase;
@@ -60,6 +61,7 @@ impl Deciding<'_> {
         let key = match (&stored, snapshot.target_stage(&member.stored.spec.target)) {
             (Some(key), _) => key.clone(),
             (None, Ok(stage)) => Key::of(&**stage),
+            (None, Err(Missing::Unreadable(_))) => return Ok(()),
             (None, Err(missing)) => {
                 if self.now < deadline {
                     self.plan.wake_at(deadline);
@@ -135,7 +137,7 @@ impl Deciding<'_> {
         if stage.metadata.deletion_timestamp.is_some() {
             return;
         }
-        if let Some(due) = last.map(Attempt::next_not_before).filter(|due| self.now < *due) {
+        if let Some(due) = last.and_then(|last| last.waits_until(self.now)) {
             self.plan.wake_at(due);
             return;
         }
@@ -157,7 +159,7 @@ impl Deciding<'_> {
         last: Option<Attempt>,
         (reason, message): (SucceededReason, String),
     ) {
-        if let Some(due) = last.map(Attempt::next_not_before).filter(|due| self.now < *due) {
+        if let Some(due) = last.and_then(|last| last.waits_until(self.now)) {
             self.plan.wake_at(due);
             return;
         }
@@ -175,7 +177,7 @@ impl Deciding<'_> {
         let merge = json!({"metadata": {"annotations": {annotation::FENCED: value}}});
         let write = stage_write(member, stage, merge);
         let subject = member.name();
-        self.push(Action::Fence, subject, write, None);
+        self.push(Action::Fence, subject, write, Vec::new());
     }
 
     pub(super) fn finish(&mut self, index: usize, stage: &Key<Stage>) {
@@ -219,7 +221,7 @@ impl Deciding<'_> {
         let merge = json!({"status": {"promotedStageRef": stage_reference(stage)}});
         let write = Write::PromotionStatus(member.key(), Patch::new(member.version(), merge));
         let subject = member.name();
-        self.push(Action::StoreStage, subject, write, None);
+        self.push(Action::StoreStage, subject, write, Vec::new());
     }
 
     /// Until the fence lands the promotion stays in progress: S2 comes before the deadline. The attempt is noted so

@@ -111,8 +111,9 @@ impl<'a> Deciding<'a> {
         if deciding.create() {
             return Ok(deciding);
         }
-        let settled = deciding.start_next();
-        if settled {
+        let all_started = deciding.start_next();
+        let all_created = !matches!(deciding.creation, Creation::Make { .. } | Creation::NameTaken { .. });
+        if all_started && all_created {
             deciding.write_config_status();
             deciding.clean_up();
         }
@@ -133,9 +134,13 @@ impl<'a> Deciding<'a> {
         self.members.last()
     }
 
-    /// The highest member that the view shows live and not going away. An unknown outcome pins nothing.
+    /// The highest member that the view shows live: what it pins needs no other. An unknown outcome pins nothing, nor
+    /// does one that is going away, unless it is being executed.
     pub(super) fn newest_viewed_live(&self) -> Option<&Member> {
-        self.members.iter().rev().find(|member| member.viewed.may_yet_run() && !member.is_deleting())
+        self.members
+            .iter()
+            .rev()
+            .find(|member| member.viewed == Phase::InProgress || (member.viewed.may_yet_run() && !member.is_deleting()))
     }
 
     /// The highest member that is live and not going away after the plan's steps so far.

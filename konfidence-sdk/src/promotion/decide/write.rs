@@ -25,8 +25,8 @@ pub(super) struct Outcome {
 }
 
 impl Deciding<'_> {
-    pub(super) fn push(&mut self, action: Action, subject: String, write: Write, event: Option<Event>) {
-        self.plan.steps.push(Step { action, subject, write, event });
+    pub(super) fn push(&mut self, action: Action, subject: String, write: Write, events: Vec<Event>) {
+        self.plan.steps.push(Step { action, subject, write, events });
     }
 
     /// Sets `Succeeded` of the member at `index`, derives its state, and goes on with what it then is.
@@ -63,7 +63,7 @@ impl Deciding<'_> {
         }
         let write = Write::PromotionStatus(member.key(), Patch::new(member.version(), json!({ "status": status })));
         let subject = member.name();
-        self.push(action, subject, write, event);
+        self.push(action, subject, write, event.into_iter().collect());
     }
 
     /// One annotation on the member at `index`; moves no transition time.
@@ -72,7 +72,7 @@ impl Deciding<'_> {
         let merge = json!({"metadata": {"annotations": {name: value}}});
         let write = Write::Promotion(member.key(), Patch::new(member.version(), merge));
         let subject = member.name();
-        self.push(action, subject, write, None);
+        self.push(action, subject, write, Vec::new());
     }
 
     /// The vector, the record and the promoted-by annotation in one patch that leaves everything else as it is (P34).
@@ -95,7 +95,7 @@ impl Deciding<'_> {
         }
         let write = stage_write(member, stage, merge);
         let subject = member.name();
-        self.push(action, subject, write, None);
+        self.push(action, subject, write, Vec::new());
     }
 }
 

@@ -305,7 +305,7 @@ impl Case<'_> {
             }
             Some(Seen::Absent) | None => return Some(Wait::View { about: words::doubt(&Doubt::Gone(key)) }),
         };
-        let last = Attempt::of(&member.stored).filter(|last| now < last.next_not_before());
+        let last = Attempt::of(&member.stored).filter(|last| last.waits_until(now).is_some());
         match last {
             Some(last) if now >= execution.deadline => Some(Wait::Fence {
                 attempt: last.number.saturating_add(1),

@@ -170,9 +170,13 @@ fn p46_not_found_is_success() {
     for sequence in 1..=3 {
         promotion(AUTO, sequence).succeeded().into(&world);
     }
+    world.settle_config_only();
     world.store.fail_next::<VectorPromotion>(Verb::Delete, crate::store::Fault::NotFound);
-    world.settle(AUTO);
-    assert!(left(&world).contains(&3));
+    let plan = world.plan(AUTO);
+    let applied = futures::executor::block_on(crate::promotion::apply(&world.store, &plan));
+    assert!(applied.stopped.is_none(), "{applied:?}");
+    assert_eq!(applied.written.len(), plan.steps.len());
+    assert_eq!(left(&world).len(), 2, "the plan went on to the second");
 }
 
 #[test]
@@ -197,4 +201,29 @@ fn p51_a_correction_survives_clean_up_while_it_counts() {
     world.settle(AUTO);
     assert_eq!(left(&world), [2]);
     assert_eq!(world.annotation("menu-to-dev-2", annotation::CORRECTIONS).as_deref(), Some("1"));
+    world.wait(3600);
+    let outcome = world.settle(AUTO);
+    assert_eq!((left(&world), outcome.wake_up), (vec![2], Some(at("13:00:01"))));
+    world.wait(1);
+    world.settle(AUTO);
+    assert_eq!(left(&world), [0_i64; 0], "it no longer counts");
+}
+
+#[test]
+fn p44_a_hold_survives_any_clean_up() {
+    let world = World::automatic_with(|spec| spec.keep_last_promotions = 0);
+    world.publish("menu:2");
+    world.settle(AUTO);
+    promotion(AUTO, 2)
+        .of("menu:1")
+        .annotated(annotation::OVERRULES, r#"{"vector":"menu:2","by":"ada"}"#)
+        .expiring_after("1s")
+        .into(&world);
+    world.settle(AUTO);
+    world.wait(100_000);
+    world.settle(AUTO);
+    assert_eq!((left(&world), world.vector("dev").as_str()), (vec![2], "menu:1"));
+    world.publish("menu:3");
+    world.settle(AUTO);
+    assert_eq!((left(&world), world.vector("dev").as_str()), (vec![], "menu:3"));
 }

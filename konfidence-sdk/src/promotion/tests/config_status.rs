@@ -61,6 +61,20 @@ fn p42_the_mirrors_do_not_depend_on_the_order_of_events() {
 }
 
 #[test]
+fn p40_p42_a_waiting_one_does_not_blank_what_clean_up_removed() {
+    let world = World::gated_with(|spec| spec.keep_last_promotions = 0);
+    world.set_vector("dev", "menu:1");
+    world.settle(GATED);
+    world.approve("dev-to-test-1");
+    world.settle(GATED);
+    world.set_vector("dev", "menu:2");
+    world.settle(GATED);
+    assert_eq!(world.overview().len(), 1, "the finished one is gone");
+    assert_eq!(mirrors(&world, GATED).0.as_deref(), Some("PromotionSucceeded"));
+    world.assert_quiet(GATED);
+}
+
+#[test]
 fn p42_what_the_set_no_longer_holds_keeps_its_last_mirror() {
     let world = World::automatic();
     world.publish("menu:1");

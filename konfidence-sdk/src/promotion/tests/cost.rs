@@ -64,23 +64,39 @@ fn c2_each_superseded_one_of_a_burst_costs_its_create_and_one_status_write() {
     world.writes();
     world.settle(AUTO);
     // Seven superseded, one made and executed, and the config's status once.
-    assert_eq!(world.writes().len(), 7 + 5);
-    let config_writes = world.writes().into_iter().filter(|write| write.kind == "VectorPromotionConfig").count();
-    assert_eq!(config_writes, 0);
+    let writes = world.writes();
+    assert_eq!(writes.len(), 7 + 5);
+    assert_eq!(writes.iter().filter(|write| write.kind == "VectorPromotionConfig").count(), 1);
 }
 
 #[test]
-fn c3_work_per_event_does_not_grow_with_the_number_of_configs() {
+fn c2_the_configs_status_waits_for_a_creation_that_a_start_came_before() {
+    let world = World::automatic_with(|spec| spec.keep_last_promotions = 1000);
+    world.settle(AUTO);
+    for sequence in 1..=8 {
+        promotion(AUTO, sequence).into(&world);
+    }
+    world.publish("menu:last");
+    world.writes();
+    world.settle(AUTO);
+    let config_writes = world.writes().into_iter().filter(|write| write.kind == "VectorPromotionConfig").count();
+    assert_eq!((config_writes, world.vector("dev").as_str()), (1, "menu:last"));
+}
+
+#[test]
+fn c3_work_per_event_does_not_grow_with_configs_or_promotions() {
     let requests_with = |others: usize| {
-        let world = World::automatic();
+        let world = World::automatic_with(|spec| spec.keep_last_promotions = 1000);
         for other in 0..others {
-            world.config(
-                &format!("other-{other}"),
-                SourceRef::template("soup"),
-                TargetRef::stage("eu", "test"),
-                |_| {},
-            );
+            let name = format!("other-{other}");
+            world.config(&name, SourceRef::template("soup"), TargetRef::stage("eu", "test"), |_| {});
+            promotion(&name, 1).succeeded().into(&world);
+            let sequence = i64::try_from(other).unwrap() + 1;
+            promotion(AUTO, sequence).failed("PromotionSuperseded").into(&world);
         }
+        world.publish("menu:0");
+        world.settle(AUTO);
+        world.store.inner().take();
         world.publish("menu:1");
         world.settle(AUTO);
         world.store.inner().take().len()

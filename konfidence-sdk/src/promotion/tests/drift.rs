@@ -58,6 +58,22 @@ fn p7_the_source_going_back_makes_a_new_one_and_supersedes_the_repeated() {
 }
 
 #[test]
+fn p7_one_that_is_executed_while_it_is_deleted_needs_no_twin() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    world.publish("menu:1");
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:00:00Z").into(&world);
+    let keep = json!({"metadata": {"finalizers": ["bakery.example/keep"]}});
+    world.edit::<VectorPromotion>(PROJECT, "menu-to-dev-1", keep);
+    world.delete::<VectorPromotion>(PROJECT, "menu-to-dev-1");
+    world.settle(AUTO);
+    assert_eq!(world.overview().len(), 1);
+    world.wait(8);
+    world.settle(AUTO);
+    assert_eq!((world.overview().len(), world.vector("dev").as_str()), (1, "menu:1"));
+}
+
+#[test]
 fn p7_a_repointed_config_makes_one_for_its_new_target() {
     let world = World::automatic();
     world.publish("menu:1");
@@ -91,7 +107,51 @@ fn p8_the_oldest_beyond_256_are_dropped_with_a_warning() {
     world.settle(GATED);
     assert_eq!(world.overview().len(), 256);
     assert!(world.promotions().iter().all(|made| made.spec.vector != "menu:44"), "the oldest go");
-    assert!(world.events.reasons().contains(&"CandidatesDropped"), "{:?}", world.events.reasons());
+    let warnings = world.events.reasons().into_iter().filter(|reason| *reason == "CandidatesDropped").count();
+    assert_eq!(warnings, 1, "{:?}", world.events.reasons());
+}
+
+#[test]
+fn p8_what_was_taken_in_time_is_not_lost_however_much_follows() {
+    let world = World::gated();
+    world.settle(GATED);
+    for number in 1..=300 {
+        world.set_vector("dev", &format!("menu:{number}"));
+        world.settle(GATED);
+    }
+    assert_eq!(world.overview().len(), 300);
+    assert!(!world.events.reasons().contains(&"CandidatesDropped"));
+}
+
+#[test]
+fn p8_a_burst_right_after_the_config_was_made_is_no_history() {
+    let world = World::empty();
+    world.set_vector("dev", "menu:before");
+    world.config(GATED, SourceRef::stage("eu", "dev"), TargetRef::stage("eu", "test"), |_| {});
+    for number in 1..=3 {
+        world.set_vector("dev", &format!("menu:{number}"));
+    }
+    world.settle(GATED);
+    let vectors: Vec<_> = world.promotions().iter().map(|made| made.spec.vector.clone()).collect();
+    assert_eq!(vectors, ["menu:1", "menu:2", "menu:3"]);
+}
+
+#[test]
+fn p8_what_the_source_held_while_the_config_pointed_elsewhere_is_no_candidate() {
+    let world = World::gated();
+    world.set_vector("dev", "menu:1");
+    world.settle(GATED);
+    let point = |kind: &str, name: &str, landscape: Option<&str>| {
+        world.edit_config(GATED, json!({"spec": {"source": {"kind": kind, "name": name, "landscape": landscape}}}));
+        world.settle(GATED);
+    };
+    point("VectorTemplate", "menu", None);
+    for number in 2..=4 {
+        world.set_vector("dev", &format!("menu:{number}"));
+    }
+    point("Stage", "dev", Some("eu"));
+    let vectors: Vec<_> = world.promotions().iter().map(|made| made.spec.vector.clone()).collect();
+    assert_eq!(vectors, ["menu:1", "menu:4"]);
 }
 
 #[test]
@@ -310,7 +370,20 @@ fn p38_a_failing_target_gets_a_handful_of_promotions_in_an_hour() {
 }
 
 #[test]
-fn p38_another_vector_or_target_is_tried_at_once() {
+fn p38_another_target_is_tried_at_once() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    world.publish("menu:1");
+    world.store.fail_next::<Stage>(Verb::Patch, Fault::Invalid);
+    world.settle(AUTO);
+    world.edit_config(AUTO, json!({"spec": {"target": {"name": "test"}}}));
+    world.settle(AUTO);
+    assert_eq!(world.vector("test"), "menu:1");
+    assert_eq!(world.annotation("menu-to-dev-2", annotation::FAILURES), None);
+}
+
+#[test]
+fn p38_another_vector_is_tried_at_once() {
     let world = World::automatic();
     world.settle(AUTO);
     world.publish("menu:1");
@@ -345,6 +418,47 @@ fn p51_somebody_elses_write_is_corrected_at_once_and_then_with_growing_delay() {
     }
     assert_eq!(corrected_at, [0, 1, 3, 7, 15, 31, 63, 123, 183], "one at once, then 1, 2, 4, … at most 60 minutes");
     assert!(world.events.reasons().contains(&"TargetContested"));
+}
+
+/// How many promotions an hour of such edits costs, each made as soon as the last one is corrected.
+fn contested_for_an_hour(cap: i64, edit: impl Fn(&World)) -> i64 {
+    let world = World::automatic_with(|spec| spec.keep_last_promotions = cap);
+    world.publish("menu:1");
+    world.settle(AUTO);
+    for _ in 0..200 {
+        if world.vector("dev") == "menu:1" {
+            edit(&world);
+        }
+        let outcome = world.settle(AUTO);
+        if world.vector("dev") == "menu:1" {
+            continue;
+        }
+        match outcome.wake_up.filter(|next| *next < at("13:00:00")) {
+            Some(next) => world.clock.set(next),
+            None => break,
+        }
+    }
+    assert!(world.events.reasons().contains(&"TargetContested"), "cap {cap}");
+    world.stored_config(AUTO).status.as_ref().and_then(|status| status.sequence).unwrap()
+}
+
+#[test]
+fn p51_an_edit_that_takes_the_record_along_costs_no_more() {
+    for cap in [10, 0] {
+        let keeping = contested_for_an_hour(cap, |world| world.set_vector("dev", "by-hand:1"));
+        let stripping = contested_for_an_hour(cap, |world| {
+            world.edit::<Stage>(
+                MANAGED,
+                "dev",
+                json!({"metadata": {"annotations": null}, "spec": {"vector": "by-hand:1"}}),
+            );
+        });
+        let replacing = contested_for_an_hour(cap, |world| {
+            world.delete::<Stage>(MANAGED, "dev");
+            world.make_stage("dev");
+        });
+        assert_eq!((keeping, stripping, replacing), (7, 7, 7), "cap {cap}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! P47: events, once per transition, and only of what is still live when the key rests.
 
-use konfidence_types::VectorPromotion;
+use konfidence_types::{VectorPromotion, annotation};
 
 use super::world::{AUTO, GATED, PROJECT, World, promotion};
 use crate::event::Severity;
@@ -55,6 +55,26 @@ fn p47_a_failure_is_a_warning() {
     assert_eq!(
         events.iter().map(|event| (event.reason, event.severity)).collect::<Vec<_>>(),
         [("PromotionFailed", Severity::Warning)]
+    );
+}
+
+#[test]
+fn p47_superseded_and_timed_out_are_told() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).into(&world);
+    promotion(AUTO, 2).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:04:59Z").into(&world);
+    world.wait(301);
+    promotion(AUTO, 3).into(&world);
+    world.settle(AUTO);
+    let told: Vec<_> = world.events.take().iter().map(|event| (event.reason, event.severity)).collect();
+    assert_eq!(
+        told,
+        [
+            ("PromotionTimedOut", Severity::Warning),
+            ("PromotionSuperseded", Severity::Normal),
+            ("PromotionSucceeded", Severity::Normal),
+        ]
     );
 }
 

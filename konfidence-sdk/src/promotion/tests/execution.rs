@@ -262,6 +262,36 @@ fn p37_an_absent_stage_needs_no_fence_once_a_live_read_says_so() {
 }
 
 #[test]
+fn p37_a_stage_that_only_looks_absent_is_not_taken_for_gone() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).in_progress().into(&world);
+    world.wait(300);
+    let mut behind = world.snapshot(AUTO);
+    behind.stages.insert(crate::store::Key::new(MANAGED, "dev"), crate::promotion::Seen::Absent);
+    let doubt = crate::promotion::Doubt::Gone(crate::store::Key::new(MANAGED, "dev"));
+    assert_eq!(crate::promotion::decide(&behind, world.now()), crate::plan::Decision::Verify(doubt.clone()));
+    let verdict = block_on(crate::promotion::verify(world.memory(), &behind, &doubt)).unwrap();
+    behind.confirmed.insert(doubt, verdict);
+    let steps = named(&super::world::plan_of(&behind, world.now()));
+    assert!(steps.iter().all(|(action, _)| *action != Action::Fail), "{steps:?}");
+}
+
+#[test]
+fn p37_an_attempt_noted_in_the_future_holds_nothing_up() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "3@9999-01-01T00:00:00Z").into(&world);
+    world.settle(AUTO);
+    assert_eq!((world.phase("menu-to-dev-1"), attempt(&world, "menu-to-dev-1")), (Phase::Succeeded, Some(4)));
+
+    promotion(AUTO, 2).in_progress().annotated(annotation::ATTEMPT, "3@9999-01-01T00:00:00Z").into(&world);
+    world.wait(301);
+    world.settle(AUTO);
+    assert_eq!(world.phase("menu-to-dev-2"), Phase::TimedOut);
+}
+
+#[test]
 fn p37_a_refused_fence_keeps_it_in_progress_says_so_once_and_backs_off() {
     let world = World::automatic();
     world.settle(AUTO);

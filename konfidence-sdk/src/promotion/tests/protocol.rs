@@ -147,6 +147,37 @@ fn t4_another_owners_uid_makes_the_config_be_read_live() {
 }
 
 #[test]
+fn r2_another_owner_in_the_stages_record_makes_the_config_be_read_live() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    let record = json!({"owner": "another-uid", "sequence": 3, "promotion": "p", "vector": "menu:3"});
+    let records = json!({AUTO: record}).to_string();
+    world.edit::<Stage>(MANAGED, "dev", json!({"metadata": {"annotations": {annotation::PROMOTIONS: records}}}));
+    promotion(AUTO, 1).into(&world);
+    assert_eq!(decide(&world.snapshot(AUTO), world.now()), Decision::Verify(Doubt::Owner));
+    world.settle(AUTO);
+    assert_eq!(world.vector("dev"), "menu:1", "the live read agrees: the other config is gone");
+}
+
+#[test]
+fn r11_a_number_above_the_members_or_a_superseded_newest_is_read_live() {
+    let world = World::automatic();
+    world.publish("menu:1");
+    world.settle(AUTO);
+    world.edit_status::<VectorPromotionConfig>(PROJECT, AUTO, json!({"sequence": 7}));
+    world.publish("menu:2");
+    assert_eq!(decide(&world.snapshot(AUTO), world.now()), Decision::Verify(Doubt::Creation), "b");
+
+    let world = World::automatic();
+    world.publish("menu:1");
+    world.settle(AUTO);
+    promotion(AUTO, 2).failed("PromotionSuperseded").into(&world);
+    world.settle(AUTO);
+    world.publish("menu:2");
+    assert_eq!(decide(&world.snapshot(AUTO), world.now()), Decision::Verify(Doubt::Creation), "c");
+}
+
+#[test]
 fn t13_a_stage_view_older_than_the_success_is_not_believed() {
     let world = World::automatic();
     world.publish("menu:1");
