@@ -28,6 +28,9 @@ pub struct Scenario {
     pub has_barrier: bool,
     /// How many controllers are active at once.
     pub controllers: usize,
+    /// Whether Stages that refuse every write go on so when the faults stop. Such a world comes to no rest, but to a
+    /// slow pace (P38).
+    pub refusals_stay: bool,
 }
 
 /// Weights of what happens. A weight of 0: never.
@@ -109,6 +112,7 @@ impl Scenario {
             clock_offset: SignedDuration::ZERO,
             has_barrier: true,
             controllers: 2,
+            refusals_stay: false,
         }
     }
 
@@ -179,6 +183,7 @@ impl Scenario {
         let mut all = Self::all();
         let mut scenario = all.swap_remove(chance.below(all.len()));
         scenario.mood = Mood::random(&mut chance);
+        scenario.refusals_stay = chance.one_in(3);
         scenario.has_barrier = !chance.one_in(4);
         scenario.clock_offset = SignedDuration::from_secs(chance.pick(&[0, 0, 30, -30, 400, -400]).unwrap_or(0));
         scenario

@@ -1,11 +1,11 @@
 //! The end of a world: the faults stop, and it has to come to rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::check::rest::AtRest;
-use super::check::{Author, Violation, violates};
+use super::check::{Author, Known, Violation, violates};
 use super::controller::Controller;
 use super::people::Word;
 use super::step::{Kind, Step};
@@ -15,6 +15,12 @@ use super::world::World;
 const HORIZON: SignedDuration = SignedDuration::from_hours(12);
 /// So many wake-ups at most in that time: an hourly one for each flow, and some for each deadline and TTL.
 const WAKE_UPS: usize = 400;
+/// Where a Stage refuses even the fence, each controller tries every flow again every 30 seconds (P36, P37).
+const WAKE_UPS_OF_REFUSED: usize = 12_000;
+/// At most so many promotions of one config are made in so many hours by what cannot come to rest: at once, then after
+/// 1, 2, 4, 8 and 16 minutes within an hour, and a wait of a whole hour begins anew.
+const PACE: usize = 6 * 6;
+const PACE_WINDOW: SignedDuration = SignedDuration::from_hours(6);
 /// So many rounds at most without that time passes.
 const ROUNDS: usize = 3000;
 
@@ -43,14 +49,14 @@ impl World {
                 break;
             }
             wake_ups += 1;
-            if wake_ups > WAKE_UPS {
-                return violates("P50", format!("a controller still wakes up after {WAKE_UPS} wake-ups"));
+            if wake_ups > if self.is_refusing() { WAKE_UPS_OF_REFUSED } else { WAKE_UPS } {
+                return violates("P50", format!("a controller still wakes up after {wake_ups} wake-ups"));
             }
             // At once is possible too: several conflicts in a row give up so.
             self.step(Step::Wait { seconds: u32::try_from(next.as_secs()).unwrap_or(0) + 1 })?;
         }
-        if self.is_contested() {
-            return Ok(());
+        if self.is_contested() || self.is_refusing() {
+            return self.check_pace(end);
         }
         self.check_silence()?;
         self.check_events()?;
@@ -74,6 +80,25 @@ impl World {
         self.controllers.iter().filter(|controller| !controller.is_asleep)
     }
 
+    fn is_refusing(&self) -> bool {
+        !self.server.refused().is_empty()
+    }
+
+    /// P38, P51: what cannot come to rest costs a bounded number of promotions an hour.
+    fn check_pace(&self, end: Timestamp) -> Result<(), Violation> {
+        let since = end.saturating_sub(PACE_WINDOW).unwrap_or(end);
+        let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+        for Known { promotion, .. } in self.checker.promotions.values() {
+            if promotion.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 > since) {
+                *made.entry(&promotion.spec.vector_promotion_config_name).or_default() += 1;
+            }
+        }
+        match made.into_iter().find(|(_, made)| *made > PACE) {
+            Some((config, made)) => violates("P51", format!("{config} makes {made} promotions in {PACE_WINDOW:#}")),
+            None => Ok(()),
+        }
+    }
+
     /// Two configs that stand and have one target.
     fn is_contested(&self) -> bool {
         let mut targets: Vec<_> = self.checker.configs.values().map(|config| &config.spec.target).collect();
@@ -86,7 +111,7 @@ impl World {
     /// What was deleted but held goes first, then it is made again.
     fn repair(&mut self) -> Result<(), Violation> {
         for _ in 0..2 {
-            self.people.repair();
+            self.people.repair(self.scenario.refusals_stay);
             self.look(Author::People)?;
             self.server.store().engine().collect_garbage();
             self.look(Author::Collector)?;

@@ -91,16 +91,12 @@ impl Numbers {
                 return violates("P13", format!("{key} is made with sequence {} after {}", new.sequence, old.sequence));
             }
             let same_source = new.source == old.source;
-            let version = |promotion: &VectorPromotion| {
-                promotion
-                    .annotations()
-                    .get(annotation::SOURCE_VERSION)
-                    .and_then(|text| text.rsplit_once('/').and_then(|(_, version)| version.parse::<u64>().ok()))
-            };
-            let (newer, older) = (version(&promotion), version(&last.promotion));
-            if same_source && newer < older {
-                let what = format!("{key} is made for {} of the source, after one for {}", at(newer), at(older));
-                return violates("P13", what);
+            if let (Some((object, newer)), Some((before, older))) = (version(&promotion), version(&last.promotion))
+                && same_source
+                && object == before
+                && newer < older
+            {
+                return violates("P13", format!("{key} is made for @{newer} of the source, after one for @{older}"));
             }
             let repeats = same_source && new.target == old.target && new.vector == old.vector;
             let others = self.written.iter().any(|(at, name)| *at > last.revision && *name != config.1);
@@ -122,6 +118,9 @@ impl Numbers {
     }
 }
 
-fn at(version: Option<u64>) -> String {
-    version.map_or_else(|| "no version".to_owned(), |version| format!("version @{version}"))
+/// Which object the source was, and which version of it. A Landscape that moves makes another object the source, whose
+/// versions compare with nothing.
+fn version(promotion: &VectorPromotion) -> Option<(String, u64)> {
+    let (object, version) = promotion.annotations().get(annotation::SOURCE_VERSION)?.rsplit_once('/')?;
+    Some((object.to_owned(), version.parse().ok()?))
 }

@@ -62,8 +62,10 @@ impl People {
     }
 
     /// Takes back what stands in the way of rest: holds, refusals, what is missing.
-    pub(in crate::sim) fn repair(&mut self) {
-        self.server.refused().clear();
+    pub(in crate::sim) fn repair(&mut self, refusals_stay: bool) {
+        if !refusals_stay {
+            self.server.refused().clear();
+        }
         release_all::<Stage>(self.store());
         release_all::<VectorPromotionConfig>(self.store());
         release_all::<VectorPromotion>(self.store());
