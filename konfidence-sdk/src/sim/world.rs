@@ -127,6 +127,7 @@ impl World {
     /// # Errors
     /// The first statement of the specification that does not hold any more.
     pub fn step(&mut self, step: Step) -> Result<bool, Violation> {
+        self.story.now(self.clock.now());
         if let Step::Settle { healthy } = step {
             self.settle(healthy)?;
             return Ok(true);
@@ -137,7 +138,6 @@ impl World {
             Step::CollectGarbage => Author::Collector,
             _ => Author::People,
         };
-        self.story.now(self.clock.now());
         let before = self.server.store().engine().revision();
         let happened = self.happen(step);
         if happened {

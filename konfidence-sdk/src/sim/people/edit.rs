@@ -15,8 +15,18 @@ use crate::store::engine::Scope;
 
 impl People {
     /// Does it, and tells it; `None`: there was nothing to do it with.
-    #[allow(clippy::too_many_lines)]
     pub(in crate::sim) fn edit(&mut self, deed: Deed, flow: usize, pick: usize) -> Option<String> {
+        let counts = (self.vectors, self.hand_made);
+        let told = self.try_edit(deed, flow, pick);
+        // What was not possible leaves no trace, so that a replay without it is the same world.
+        if told.is_none() {
+            (self.vectors, self.hand_made) = counts;
+        }
+        told
+    }
+
+    #[allow(clippy::too_many_lines)] // one short arm for each deed
+    fn try_edit(&mut self, deed: Deed, flow: usize, pick: usize) -> Option<String> {
         let keys = self.keys();
         let key = keys.get(flow)?.clone();
         // The name without a config shares the references of the first flow.

@@ -7,7 +7,7 @@ use kube::core::ResourceExt;
 
 use crate::promotion::{Attempt, Phase};
 use crate::sim::run::drive;
-use crate::sim::{Scenario, World};
+use crate::sim::{Scenario, World, replay};
 
 #[test]
 fn random_worlds_reach_every_phase_and_every_kind_of_write() {
@@ -47,4 +47,22 @@ fn random_worlds_reach_every_phase_and_every_kind_of_write() {
     assert_eq!(phases, BTreeSet::from(all));
     let wanted = ["a correction", "a hold", "after a failure", "deleted", "fenced", "resumed", "resumed again"];
     assert_eq!(shapes, BTreeSet::from(wanted));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_world() {
+    let of = |seed| {
+        let mut world = World::new(&Scenario::random(seed));
+        world.tell();
+        let (steps, _) = drive(&mut world, seed, 120);
+        (steps, world.story().to_string())
+    };
+    for seed in 0..10 {
+        let ((steps, story), (again, retold)) = (of(seed), of(seed));
+        assert_eq!(steps, again);
+        assert_eq!(story, retold);
+        // The steps alone lead to the same world, without chance.
+        let replayed = replay(&Scenario::random(seed), &steps).unwrap();
+        assert_eq!(replayed.to_string(), story);
+    }
 }
