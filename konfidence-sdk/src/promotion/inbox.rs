@@ -97,7 +97,7 @@ impl Inbox {
         let first = || Cursor {
             config: config.metadata.uid.clone(),
             source: source.clone(),
-            taken: newest_member.or_else(|| seen_since(config).min(present)),
+            taken: newest_member.or_else(|| Some(seen_since(config)).min(present)),
         };
         let cursor = cursors.entry(Key::of(config)).or_insert_with(first);
         if cursor.config != config.metadata.uid {
@@ -138,8 +138,8 @@ impl Inbox {
 /// Since when a config that nobody looked at yet can have missed a vector: since it was made, which its version tells as
 /// long as its status was not written. Versions of two kinds come from one counter in every server there is; where they
 /// did not, a candidate more or less would be the worst.
-fn seen_since(config: &VectorPromotionConfig) -> Option<u64> {
+fn seen_since(config: &VectorPromotionConfig) -> u64 {
     let initialised = config.status.as_ref().is_some_and(|status| status.sequence.is_some());
     let version = config.metadata.resource_version.as_deref().filter(|_| !initialised);
-    Some(version.and_then(|version| version.parse().ok()).unwrap_or(u64::MAX))
+    version.and_then(|version| version.parse().ok()).unwrap_or(u64::MAX)
 }

@@ -238,14 +238,13 @@ impl Deciding<'_> {
         match self.snapshot.record_on(target) {
             Some(record) if !record.vector.is_empty() => record.vector == source.vector,
             Some(_) => last.is_some_and(|last| last.viewed == Phase::Succeeded),
-            None => match last {
-                Some(last) => last.viewed == Phase::Succeeded,
-                None => {
-                    let nothing_left = !self.members.iter().any(|member| member.viewed.is_terminal());
-                    nothing_left && self.snapshot.highest_sequence() > 0
-                }
-            },
+            None => last.map_or_else(|| self.nothing_is_left(), |last| last.viewed == Phase::Succeeded),
         }
+    }
+
+    /// Numbers were handed out, and clean-up left none of the promotions that ended.
+    fn nothing_is_left(&self) -> bool {
+        self.snapshot.highest_sequence() > 0 && !self.members.iter().any(|member| member.viewed.is_terminal())
     }
 
     /// Until when the corrections that `member` carries count.
