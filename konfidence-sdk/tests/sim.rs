@@ -21,13 +21,13 @@ fn worlds(seeds: std::ops::Range<u64>) -> Tally {
 #[test]
 fn s1_to_s6_p12_p13_p22_hold_in_random_worlds() {
     let tally = worlds(0..180);
-    assert!(tally.steps > 100_000, "{tally:?}");
+    assert!(tally.steps > 60_000, "{tally:?}");
     assert!(tally.mishaps > 500 && tally.crashes > 500, "{tally:?}");
 }
 
 #[test]
 fn s1_to_s6_p12_p13_p22_hold_in_other_random_worlds() {
     let tally = worlds(180..360);
-    assert!(tally.steps > 100_000, "{tally:?}");
+    assert!(tally.steps > 60_000, "{tally:?}");
     assert!(tally.mishaps > 500 && tally.crashes > 500, "{tally:?}");
 }
