@@ -102,6 +102,24 @@ async fn p37_p48_one_whose_fence_is_refused_says_so() {
     let [Wait::Fence { attempt: 6, until, message }] = &told.waits_for[..] else { panic!("{told}") };
     assert_eq!(*until, at("2026-03-01T12:06:20Z"));
     assert!(message.contains("refuses the fence"), "{message}");
+    assert_eq!(told.to_string().matches("refuses the fence").count(), 1, "{told}");
+}
+
+#[tokio::test]
+async fn p37_p48_a_refused_fence_is_told_before_the_deadline_too() {
+    let world = World::approved().await;
+    let mut status = running_on_test();
+    status["conditions"][0]["message"] =
+        json!("cannot be retired yet: the API server refuses the fence on its Stage: no");
+    world.set_status("dev-to-test-1", status).await;
+    attempted(&world, "1@2026-03-01T12:00:30Z").await;
+    world.pass("31s".parse().unwrap());
+    let told = world.explain("dev-to-test").await.to_string();
+    assert!(
+        told.contains("resumed once: cannot be retired yet: the API server refuses the fence on its Stage: no"),
+        "{told}"
+    );
+    assert!(told.contains("waits for attempt 2 to write its Stage"), "{told}");
 }
 
 fn running_on_test() -> Value {
@@ -124,6 +142,7 @@ async fn p48_a_hold_names_who_holds_and_against_what() {
     let held = Drift::Held { promotion: "menu-to-dev-2".into(), by: "anna".into(), vector: "menu:2".into() };
     let told = world.explain("menu-to-dev").await;
     assert_eq!(told.drift, held);
+    assert_eq!(told.to_string().matches("held by anna").count(), 1, "{told}");
     assert_eq!(told.last.unwrap().drift, Some(held));
 }
 
@@ -310,6 +329,19 @@ async fn p48_as_data_every_field_has_its_name_and_kind() {
     assert_eq!(told["drift"], json!({"kind": "suspended"}));
     assert_eq!(told["promotions"][0]["waitsFor"], json!([{"kind": "approval"}, {"kind": "resume"}]));
     assert_eq!(told["promotions"][0]["place"], json!({"position": 1, "length": 1}));
+}
+
+#[tokio::test]
+async fn p48_a_long_queue_is_told_in_short_and_is_complete_as_data() {
+    let world = World::approved().await;
+    for number in 1..=30 {
+        world.promote("dev-to-test", &format!("menu:{number}"), "anna").await.unwrap();
+    }
+    let told = world.explain("dev-to-test").await;
+    let newest = &told.promotions[0];
+    assert!(newest.supersedes.len() >= 29, "{told}");
+    let last = format!("dev-to-test-9, and {} more", newest.supersedes.len() - 9);
+    assert!(newest.to_string().contains(&last), "{newest}");
 }
 
 #[tokio::test]

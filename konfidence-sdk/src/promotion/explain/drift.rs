@@ -176,7 +176,7 @@ impl fmt::Display for Drift {
             ),
             Self::NotInitialised => f.write_str("the sequence that numbers count from is stored first"),
             Self::Suspended => f.write_str("suspended; nothing is created or started until it is resumed"),
-            Self::Unresolved { missing } => write!(f, "{missing}; it heals when that appears"),
+            Self::Unresolved { missing } => write!(f, "{missing}; it heals by itself when that changes"),
             Self::SourceEmpty => f.write_str("the source has no vector yet"),
             Self::NoDrift => f.write_str("none; the target has the source's vector"),
             Self::Pinned { promotion } => write!(f, "{promotion} carries the source's vector"),

@@ -183,11 +183,14 @@ impl fmt::Display for Explanation {
             write!(f, " {flow}")?;
         }
         write!(f, "\n  drift: {}", self.drift)?;
+        // What becomes of drift is said already.
+        let told =
+            |promotion: &PromotionExplanation| indented(&PromotionExplanation { drift: None, ..promotion.clone() });
         for promotion in &self.promotions {
-            write!(f, "\n  {}", indented(promotion))?;
+            write!(f, "\n  {}", told(promotion))?;
         }
         if let Some(last) = &self.last {
-            write!(f, "\n  last: {}", indented(last))?;
+            write!(f, "\n  last: {}", told(last))?;
         }
         if !self.reads_first.is_empty() {
             write!(f, "\n  first read live: {}", self.reads_first.join("; "))?;

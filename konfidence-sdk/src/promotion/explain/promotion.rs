@@ -82,6 +82,8 @@ pub struct Execution {
     pub deadline: Timestamp,
     /// How often it was resumed.
     pub attempts: u32,
+    /// Its condition's words: what is being written, or what the server refuses (P37).
+    pub message: String,
 }
 
 /// A place in a queue.
@@ -176,6 +178,7 @@ impl Case<'_> {
             since: running.last_transition_time.0,
             deadline: deadline(running.last_transition_time.0),
             attempts: Attempt::of(stored).map_or(0, |last| last.number),
+            message: running.message.clone(),
         });
         let waits_for = match index {
             _ if !is_live => Vec::new(),
@@ -356,10 +359,9 @@ impl fmt::Display for Wait {
             Self::Newer { promotion } => write!(f, "is superseded by {promotion} as soon as that starts"),
             Self::Target { missing } => write!(f, "waits for its target: {missing}"),
             Self::Attempt { attempt, until } => write!(f, "waits for attempt {attempt} to write its Stage, at {until}"),
-            Self::Fence { attempt, until, message } => write!(
+            Self::Fence { attempt, until, .. } => write!(
                 f,
-                "is past its deadline and cannot be retired before its Stage is fenced; attempt {attempt} at {until}; \
-                 {message}"
+                "is past its deadline and cannot be retired before its Stage is fenced; attempt {attempt} at {until}"
             ),
             Self::Unreadable { object } => {
                 write!(f, "waits until {object}, which does not parse, is corrected or Konfidence is upgraded")
@@ -384,8 +386,11 @@ impl fmt::Display for PromotionExplanation {
         if let Some(execution) = &self.execution {
             write!(f, " since {}, to be done by {}", execution.since, execution.deadline)?;
             if execution.attempts > 0 {
-                write!(f, ", resumed {} times", execution.attempts)?;
+                let times =
+                    if execution.attempts == 1 { "once".into() } else { format!("{} times", execution.attempts) };
+                write!(f, ", resumed {times}")?;
             }
+            write!(f, ": {}", execution.message)?;
         }
         for wait in &self.waits_for {
             write!(f, "\n  {wait}")?;
@@ -395,7 +400,7 @@ impl fmt::Display for PromotionExplanation {
         }
         if !self.supersedes.is_empty() {
             let when = if self.execution.is_some() { "success" } else { "start" };
-            write!(f, "\n  its {when} supersedes {}", self.supersedes.join(", "))?;
+            write!(f, "\n  its {when} supersedes {}", listed(&self.supersedes, ", "))?;
         }
         if let Some(drift) = &self.drift {
             write!(f, "\n  drift: {drift}")?;

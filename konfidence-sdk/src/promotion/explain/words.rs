@@ -62,8 +62,17 @@ pub(super) fn doubt(doubt: &Doubt) -> String {
     }
 }
 
+/// So many items of a list are named; a flow with hundreds of candidates is to be read by people still.
+const NAMED: usize = 10;
+
+/// The items in a row, the last of a long list as their number. As data they are all there.
 pub(super) fn listed<T: Display>(items: &[T], separator: &str) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
+    let named = if items.len() > NAMED { NAMED - 1 } else { items.len() };
+    let mut words: Vec<_> = items.iter().take(named).map(ToString::to_string).collect();
+    if named < items.len() {
+        words.push(format!("and {} more", items.len() - named));
+    }
+    words.join(separator)
 }
 
 pub(super) fn indented(item: &dyn Display) -> String {

@@ -155,6 +155,39 @@ fn p8_what_the_source_held_while_the_config_pointed_elsewhere_is_no_candidate() 
 }
 
 #[test]
+fn p8_what_was_promoted_in_time_is_not_warned_of_when_it_leaves_the_inbox() {
+    let world = World::gated();
+    world.settle(GATED);
+    for number in 1..=300 {
+        world.set_vector("dev", &format!("menu:{number}"));
+        if number % 100 == 0 {
+            world.settle(GATED);
+        }
+    }
+    assert_eq!(world.overview().len(), 300);
+    assert!(!world.events.reasons().contains(&"CandidatesDropped"), "nothing was lost");
+}
+
+#[test]
+fn p8_each_config_is_warned_of_its_own_losses_once() {
+    let world = World::gated();
+    world.config("second", SourceRef::stage("eu", "dev"), TargetRef::stage("eu", "test"), |config| {
+        config.require_approval = Some(true);
+    });
+    world.settle(GATED);
+    world.settle("second");
+    for number in 1..=258 {
+        world.set_vector("dev", &format!("menu:{number}"));
+    }
+    world.settle(GATED);
+    world.settle(GATED);
+    world.settle("second");
+    let warned: Vec<_> = world.events.take().into_iter().filter(|event| event.reason == "CandidatesDropped").collect();
+    let of: Vec<_> = warned.iter().map(|event| event.regarding.name.as_str()).collect();
+    assert_eq!(of, [GATED, "second"]);
+}
+
+#[test]
 fn p8_after_a_restart_only_the_present_vector_is_known() {
     let world = World::gated();
     world.settle(GATED);
