@@ -14,6 +14,7 @@ use konfidence_sdk::clock::SystemClock;
 use konfidence_sdk::event::EventSink;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::Status;
 use kube::{Api, Client, Config};
 
 use crate::failure::{Failure, told};
@@ -33,7 +34,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) server: Option<String>,
 
     /// Namespace [default: that of the kubeconfig's context, or `default`]
-    #[arg(short, long, value_name = "NAME", global = true)]
+    #[arg(short, long, value_name = "NAME", global = true, value_parser = namespace)]
     pub(crate) namespace: Option<String>,
 
     /// Act as this user, where the server lets you (impersonation)
@@ -99,6 +100,11 @@ impl Cluster {
     /// What an error of the client means here.
     pub(crate) fn failure(&self, error: kube::Error) -> Failure {
         match error {
+            kube::Error::Api(status) if status.code == 404 && names_no_object(&status) => Failure::NotFound(format!(
+                "{} does not serve what is asked for: check its URL; `konfidence crds | kubectl apply -f -` installs \
+                     the definitions",
+                self.url
+            )),
             kube::Error::Api(_) => error.into(),
             other => Failure::Other(format!("{} does not answer as an API server: {}", self.url, told(&other))),
         }
@@ -129,4 +135,22 @@ impl Cluster {
         let _ = tokio::time::timeout(LAST_EVENTS, posting).await;
         done
     }
+}
+
+/// Takes what can be the name of a namespace: in a URL anything else leads elsewhere.
+fn namespace(text: &str) -> Result<String, String> {
+    let legal = text.len() <= 63
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if legal && !text.is_empty() {
+        Ok(text.to_owned())
+    } else {
+        Err("at most 63 lower-case letters, digits and inner dashes are wanted".into())
+    }
+}
+
+/// A 404 that is about an object says which; any other is about the path.
+fn names_no_object(status: &Status) -> bool {
+    status.details.as_ref().is_none_or(|details| details.name.is_empty())
 }

@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::embedded::Embedded;
 use crate::failure::Failure;
-use crate::format::say;
+use crate::format::{complain, say};
 use crate::{kubeconfig, manifest};
 
 /// Serve the Kubernetes API with all controllers, in memory, until SIGINT or SIGTERM
@@ -18,7 +18,7 @@ use crate::{kubeconfig, manifest};
 #[derive(Args)]
 pub(crate) struct Dev {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8420")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8420", value_parser = host_and_port)]
     listen: String,
 
     /// Manifest, or folder of manifests, to apply at the start; may be repeated
@@ -40,6 +40,9 @@ impl Dev {
             () = stop.asked() => return Ok(()),
             checked = manifest::read_and_check(&self.apply) => checked?,
         };
+        if let Some(path) = &self.kubeconfig {
+            kubeconfig::check(path)?;
+        }
         let embedded = Embedded::start(&self.listen).await?;
         let ended = tokio::select! {
             biased;
@@ -57,13 +60,21 @@ impl Dev {
     /// Everything between "serves" and "ready".
     async fn begin(&self, embedded: &Embedded, manifests: &[manifest::Manifest]) -> Result<(), Failure> {
         if !embedded.address().ip().is_loopback() {
-            eprintln!("warning: everybody who reaches {} may do everything", embedded.address());
+            complain(format!("warning: everybody who reaches {} may do everything", embedded.address()));
         }
         manifest::apply(&embedded.client(), manifests).await?;
         if let Some(path) = &self.kubeconfig {
             kubeconfig::write(path, embedded.address())?;
         }
         say(format!("ready: {}", embedded.url()))
+    }
+}
+
+/// Takes what has the form of an address. Whether its host exists is seen when it is listened on.
+fn host_and_port(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
+        _ => Err("HOST:PORT is wanted, such as 127.0.0.1:0 for a free port".into()),
     }
 }
 

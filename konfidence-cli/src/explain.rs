@@ -1,6 +1,6 @@
 //! `konfidence explain`: what waits for what.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use konfidence_sdk::clock::{Clock, SystemClock};
 use konfidence_sdk::promotion::{self, Explanation, Inbox, PromotionExplanation, Snapshot};
 use konfidence_sdk::store::{Key, ObjectStore};
@@ -9,6 +9,7 @@ use konfidence_types::{VectorPromotion, VectorPromotionConfig};
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
 use crate::format::{ObjectFormat, say};
+use crate::get::Kind;
 
 /// Say what a config or a promotion waits for, and what happens next
 #[derive(Args)]
@@ -29,12 +30,14 @@ impl Explain {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let cluster = self.cluster.connect().await?;
         match self.subject.split_once('/') {
-            Some(("config", name)) => self.print_config(&cluster, name).await,
-            Some(("promotion", name)) => self.print_promotion(&cluster, name).await,
-            Some(_) => {
-                let subject = &self.subject;
-                Err(Failure::Usage(format!("{subject:?} cannot be explained: name config/NAME or promotion/NAME")))
-            }
+            Some((kind, name)) => match Kind::from_str(kind, false) {
+                Ok(Kind::Configs) => self.print_config(&cluster, name).await,
+                Ok(Kind::Promotions) => self.print_promotion(&cluster, name).await,
+                _ => {
+                    let subject = &self.subject;
+                    Err(Failure::Usage(format!("{subject:?} cannot be explained: name config/NAME or promotion/NAME")))
+                }
+            },
             None => match self.print_config(&cluster, &self.subject).await {
                 Err(Failure::NotFound(_)) => match self.print_promotion(&cluster, &self.subject).await {
                     Err(Failure::NotFound(_)) => Err(Failure::NotFound(format!(

@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// The promotion that was waited for ended without success.
     #[error("{0}")]
     Unsuccessful(String),
+    /// Nobody reads what is printed any more.
+    #[error("stdout is closed")]
+    Unread,
 }
 
 impl Failure {
@@ -41,6 +44,8 @@ impl Failure {
             Self::NotFound(_) => 4,
             Self::TimedOut(_) => 5,
             Self::Unsuccessful(_) => 6,
+            // What a shell reports of a program that SIGPIPE ended, which is how others end here.
+            Self::Unread => 141,
         }
     }
 }
@@ -80,16 +85,22 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// An error with all that is below it, each once: outer ones often say no more than that something failed.
+/// An error with all that is below it in one line, each once: outer ones often say no more than that something failed.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+    let mut text = first_line(&error.to_string()).to_owned();
     let mut below = error.source();
     while let Some(error) = below {
         let next = error.to_string();
-        if !text.contains(&next) {
+        let next = first_line(&next);
+        if !text.contains(next) {
             text = format!("{text}: {next}");
         }
         below = error.source();
     }
     text
+}
+
+/// Where a text goes on for more lines, it shows where in a file the error is.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! How objects are printed.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use clap::ValueEnum;
 use comfy_table::{Table, presets};
@@ -28,9 +28,17 @@ impl ObjectFormat {
     }
 }
 
-/// Writes a line to stdout. That somebody closed it, as `head` does, is an error like any other and no panic.
+/// Writes a line to stdout. That somebody closed it, as `head` does, ends the command without a word.
 pub(crate) fn say(text: impl Display) -> Result<(), Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| Failure::Other(format!("stdout: {error}")))
+    writeln!(std::io::stdout().lock(), "{text}").map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::Unread,
+        _ => Failure::Other(format!("stdout: {error}")),
+    })
+}
+
+/// Writes a line to stderr. Where nobody reads it the exit code still tells, so that it must not be lost in a panic.
+pub(crate) fn complain(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Columns below upper-case headers, without lines, as kubectl prints them.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
-use crate::format::{ObjectFormat, columns, say};
+use crate::format::{ObjectFormat, columns, complain, say};
 
 /// Asks the server to make the table, so that the columns are those of the custom resource definitions and of kubectl.
 const TABLE: HeaderValue = HeaderValue::from_static("application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
@@ -25,6 +25,7 @@ pub(crate) struct Get {
     kind: Kind,
 
     /// One object; all without it
+    #[arg(value_parser = object_name)]
     name: Option<String>,
 
     /// All namespaces
@@ -50,7 +51,7 @@ enum Output {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+pub(crate) enum Kind {
     #[value(aliases = ["promotion", "vp", "vectorpromotion", "vectorpromotions"])]
     Promotions,
     #[value(aliases = ["config", "vpc", "vectorpromotionconfig", "vectorpromotionconfigs"])]
@@ -128,7 +129,7 @@ impl Get {
     async fn print_table(&self, cluster: &Cluster, wide: bool) -> Result<(), Failure> {
         let table = fetch(cluster, self.request(cluster)?).await?;
         if table.rows.is_empty() {
-            eprintln!("{}", self.nothing(cluster));
+            complain(self.nothing(cluster));
             return Ok(());
         }
         say(table.render(wide, self.all_namespaces))
@@ -186,6 +187,15 @@ impl ServerTable {
             .collect();
         columns(&with_first("namespace".into(), headers), &rows)
     }
+}
+
+/// Takes what can be the name of an object: anything else is another path, or none.
+fn object_name(text: &str) -> Result<String, String> {
+    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    if text.is_empty() || !text.bytes().all(legal) {
+        return Err("lower-case letters, digits, dashes and dots are wanted".into());
+    }
+    Ok(text.to_owned())
 }
 
 /// Several objects as the one that kubectl would print.

@@ -1,5 +1,6 @@
 //! The kubeconfig that leads kubectl and every other client to the embedded server.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -12,18 +13,23 @@ use crate::failure::Failure;
 /// Name of the context, the cluster and the user.
 const NAME: &str = "konfidence";
 
-/// Writes a kubeconfig for the server at `address` to `path`, in one step. A file that was not written by this command
-/// is left alone: it may hold the way to somebody's cluster.
-pub(crate) fn write(path: &Path, address: SocketAddr) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", path.display()));
+/// Refuses a file that was not written by this command: it may hold the way to somebody's cluster.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     match fs::read_to_string(path) {
-        Ok(present) if !is_ours(&present) => {
-            return Err(failed(&"it has other contexts than `konfidence`; name another file with --kubeconfig"));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&error)),
+        Ok(present) if !is_ours(&present) => Err(failed(
+            path,
+            &"it is not a kubeconfig with the context `konfidence` alone; name another file with --kubeconfig",
+        )),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(path, &error)),
     }
+}
+
+/// Writes a kubeconfig for the server at `address` to `path`, in one step, where [`check`] allows it.
+pub(crate) fn write(path: &Path, address: SocketAddr) -> Result<(), Failure> {
+    check(path)?;
+    let failed = |error: &dyn Display| failed(path, error);
     let text = serde_saphyr::to_string(&kubeconfig(address)).map_err(|error| failed(&error))?;
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
@@ -32,6 +38,10 @@ pub(crate) fn write(path: &Path, address: SocketAddr) -> Result<(), Failure> {
         let _ = fs::remove_file(&beside);
         failed(&error)
     })
+}
+
+fn failed(path: &Path, error: &dyn Display) -> Failure {
+    Failure::Other(format!("{}: {error}", path.display()))
 }
 
 fn is_ours(text: &str) -> bool {

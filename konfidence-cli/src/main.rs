@@ -31,19 +31,21 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use failure::Failure;
+use format::complain;
 
 /// What is logged when `$RUST_LOG` does not say. The client's errors are told once, by the command that made the request.
 const LOGGED: &str = "warn,kube_client=off";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done
-  1  an error that is none of the others
-  2  the command line is wrong
-  3  refused: by the rules of promotion or by the server
-  4  there is no such object
-  5  what was waited for did not happen in time
-  6  the promotion that was waited for ended without success
+  0    done
+  1    an error that is none of the others
+  2    the command line is wrong
+  3    refused: by the rules of promotion or by the server
+  4    there is no such object
+  5    what was waited for did not happen in time
+  6    the promotion that was waited for ended without success
+  141  nobody reads the output any more
 
 Named kubectl-konfidence and found in $PATH, this program is the kubectl plugin `kubectl konfidence`.";
 
@@ -105,7 +107,9 @@ async fn main() -> ExitCode {
     match cli.command.run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            if !matches!(failure, Failure::Unread) {
+                complain(format!("error: {failure}"));
+            }
             ExitCode::from(failure.code())
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -14,13 +15,16 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
 use crate::embedded::in_process;
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, first_line, told};
+use crate::format::complain;
 
 /// Greatest size of a file, in bytes: twice what an API server takes for one object.
 const MAX_BYTES: u64 = 6 * 1024 * 1024;
 /// No object of ours is nearly as deep; every walk over an object is as deep as the object.
 const MAX_DEPTH: usize = 128;
-/// How long a manifest waits for a namespace that a controller makes.
+/// How long a manifest waits for a namespace before that is said: a controller makes one in a fraction of it.
+const UNREMARKABLE: Duration = Duration::from_secs(2);
+/// How long it waits after that.
 const NAMESPACE_DEADLINE: Duration = Duration::from_secs(30);
 /// Whom the server notes down as the writer of the fields.
 const MANAGER: &str = "konfidence-dev";
@@ -90,9 +94,12 @@ pub(crate) async fn apply(client: &Client, manifests: &[Manifest]) -> Result<(),
     for manifest in early {
         let namespace = manifest.object.namespace().unwrap_or_default();
         let exists = |namespace: Option<&Namespace>| namespace.is_some();
-        let appears = await_condition(Api::<Namespace>::all(client.clone()), &namespace, exists);
-        // Whatever comes of the wait, the server has the last word.
-        let _ = tokio::time::timeout(NAMESPACE_DEADLINE, appears).await;
+        let mut appears = pin!(await_condition(Api::<Namespace>::all(client.clone()), &namespace, exists));
+        if tokio::time::timeout(UNREMARKABLE, &mut appears).await.is_err() {
+            complain(format!("{}: waits for namespace {namespace}, which does not exist yet", manifest.origin));
+            // Whatever comes of the wait, the server has the last word.
+            let _ = tokio::time::timeout(NAMESPACE_DEADLINE, appears).await;
+        }
         match manifest.apply(client).await {
             Ok(()) => {}
             Err(Refusal::NoNamespace) => {
@@ -212,10 +219,6 @@ fn manifest(origin: String, object: Value) -> Result<Manifest, Failure> {
     let types = object.types.clone().unwrap_or_default();
     let kind = GroupVersionKind::try_from(&types).map_err(|error| wrong(&error.to_string()))?;
     Ok(Manifest { origin, object, kind })
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }
 
 #[cfg(test)]

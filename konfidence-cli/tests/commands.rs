@@ -27,6 +27,12 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["demo", "--pace", "-1"],
         &["get", "--kubeconfig", "a", "--server", "http://127.0.0.1:1"],
         &["get", "stages", "dev", "-A"],
+        &["get", "stages", "a/b"],
+        &["get", "-n", "a/b"],
+        &["get", "-n", ""],
+        &["dev", "--listen", "nonsense"],
+        &["dev", "--listen", ":8420"],
+        &["dev", "--listen", "127.0.0.1:70000"],
     ] {
         let ended = run(konfidence().args(arguments));
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
@@ -42,6 +48,9 @@ fn a_server_that_does_not_answer_is_exit_code_1() {
     run(konfidence().args(["approve", "a", "--server", "http://127.0.0.1:1"])).fails(1, &["127.0.0.1:1"]);
     run(konfidence().args(["get"])).fails(1, &["no cluster found", "--server", "KUBECONFIG"]);
     run(konfidence().args(["get", "--kubeconfig", "/nonexistent"])).fails(1, &["/nonexistent"]);
+    let (no_yaml, folder) = ("no kubeconfig\nat all: [\n", support::folder());
+    fs::write(folder.join("text"), no_yaml).expect("a file");
+    run(konfidence().args(["get", "--kubeconfig"]).arg(folder.join("text"))).fails(1, &["text", "kubeconfig"]);
 }
 
 #[test]
@@ -58,6 +67,7 @@ fn what_is_not_there_is_exit_code_4() {
         &["explain", "nothing"],
         &["explain", "config/nothing"],
         &["explain", "promotion/nothing-1"],
+        &["explain", "vpc/nothing"],
         &["get", "configs", "nothing"],
     ] {
         dev.konfidence(arguments).fails(4, &["nothing"]);
@@ -225,6 +235,9 @@ fn get_shows_tables_and_whole_objects() {
     let explained: Value =
         serde_json::from_str(&dev.konfidence(&["explain", "dev-to-test", "-o", "json"]).ok()).expect("JSON");
     assert_eq!(explained["config"], "bakery/dev-to-test");
+    // The kinds go by the names that `get` takes.
+    let by_short_name = dev.konfidence(&["explain", "vp/dev-to-test-1"]).ok();
+    assert_eq!(by_short_name, dev.konfidence(&["explain", "promotion/dev-to-test-1"]).ok());
 }
 
 #[test]
@@ -270,8 +283,27 @@ fn a_reader_that_goes_away_is_no_panic() {
         konfidence().arg("crds").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     drop(printing.stdout.take());
     let ended = printing.wait_with_output().expect("it ends");
-    assert_eq!(String::from_utf8_lossy(&ended.stderr), "error: stdout: Broken pipe (os error 32)\n");
-    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+    assert_eq!(ended.status.code(), Some(141));
+}
+
+#[test]
+fn an_error_that_nobody_reads_keeps_its_exit_code() {
+    let (mut failing, folder) = (konfidence(), support::folder());
+    failing.args(["get", "--kubeconfig"]).arg(folder.join("none")).stderr(Stdio::piped());
+    let mut failing = failing.spawn().expect("it starts");
+    drop(failing.stderr.take());
+    assert_eq!(failing.wait().expect("it ends").code(), Some(1));
+}
+
+#[test]
+fn a_server_without_the_definitions_is_told_with_the_remedy() {
+    let dev = Dev::start(&[]);
+    let elsewhere = format!("{}/elsewhere", dev.url);
+    run(konfidence().args(["get", "--server", &elsewhere])).fails(4, &["/elsewhere", "konfidence crds"]);
+    run(konfidence().args(["approve", "a-1", "--server", &elsewhere])).fails(4, &["/elsewhere", "konfidence crds"]);
+    dev.kubectl(&["delete", "crd", "stages.konfidence.cloud"]).ok();
+    run(konfidence().args(["get", "stages", "--server", &dev.url])).fails(4, &[&dev.url, "konfidence crds"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::{Dev, Ended, folder, konfidence, run, three_stages};
+use support::{Dev, Ended, eventually, folder, konfidence, run, three_stages};
 
 /// `dev` with this manifest, which must not be served.
 fn dev_with(name: &str, manifest: &str) -> (Ended, bool) {
@@ -73,11 +73,28 @@ fn a_path_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_wait_for_a_namespace_is_told_while_it_lasts() {
+    let folder = folder();
+    let (file, stderr) = (folder.join("a.yaml"), folder.join("stderr"));
+    let stage = "apiVersion: konfidence.cloud/v1alpha1\nkind: Stage\nmetadata: {name: dev, namespace: nowhere}\n";
+    fs::write(&file, format!("{stage}spec: {{vector: ''}}\n")).expect("a file");
+    let mut command = konfidence();
+    command.args(["dev", "--listen", "127.0.0.1:0", "--apply"]).arg(&file);
+    let mut waiting = command.stderr(fs::File::create(&stderr).expect("a file")).spawn().expect("it starts");
+    eventually("it says so", || {
+        fs::read_to_string(&stderr).expect("text").contains("a.yaml (document 1): waits for namespace nowhere")
+    });
+    assert_eq!(waiting.try_wait().expect("its own child"), None, "it goes on waiting");
+    waiting.kill().expect("its own child");
+    waiting.wait().expect("its own child");
+}
+
+#[test]
 fn a_port_in_use_is_told_with_the_remedy() {
     let dev = Dev::start(&[]);
     let address = dev.url.strip_prefix("http://").expect("a URL");
     run(konfidence().args(["dev", "--listen", address])).fails(1, &[address, "in use", "--listen"]);
-    run(konfidence().args(["dev", "--listen", "nonsense"])).fails(1, &["nonsense", "HOST:PORT"]);
+    run(konfidence().args(["dev", "--listen", "203.0.113.1:0"])).fails(1, &["203.0.113.1:0", "HOST:PORT"]);
 }
 
 #[test]
@@ -116,7 +133,7 @@ fn the_kubeconfig_has_one_context_and_never_replaces_anothers() {
     fs::write(&other, theirs).expect("a file");
     let mut command = konfidence();
     command.args(["dev", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(&other);
-    run(&mut command).fails(1, &["other contexts"]);
+    run(&mut command).fails(1, &["with the context `konfidence` alone", "--kubeconfig"]);
     assert_eq!(fs::read_to_string(&other).expect("still there"), theirs);
     let only: Vec<_> = fs::read_dir(other.parent().expect("a folder")).expect("a folder").collect();
     assert_eq!(only.len(), 1, "nothing half-written is left");
