@@ -17,6 +17,9 @@ use crate::failure::Failure;
 /// How often the gates of the controllers are looked at until they are open.
 const GLANCE: Duration = Duration::from_millis(5);
 
+/// So long the controllers may go on with what they have begun: what they would leave behind is gone with the store.
+const GRACE: Duration = Duration::from_secs(3);
+
 /// A server that accepts requests, and its controllers at work.
 pub(crate) struct Embedded {
     address: SocketAddr,
@@ -70,13 +73,14 @@ impl Embedded {
         in_process(&self.server)
     }
 
-    /// Lets the controllers finish what they have begun, then stops serving.
-    pub(crate) async fn stop(self) -> Result<(), Failure> {
+    /// Lets the controllers finish what they have begun, for a moment, then stops serving.
+    pub(crate) async fn stop(mut self) -> Result<(), Failure> {
         self.stop_controllers.cancel();
-        let controllers = self.controllers.await;
+        let controllers = tokio::time::timeout(GRACE, &mut self.controllers).await;
+        self.controllers.abort();
         self.stop_serving.cancel();
         let served = self.serving.await.map_err(Failure::other)?;
-        controllers.map_err(Failure::other)?;
+        controllers.unwrap_or(Ok(())).map_err(Failure::other)?;
         served.map_err(Failure::other)
     }
 }
