@@ -229,7 +229,9 @@ impl Deciding<'_> {
     fn note_failed_fence(&mut self, index: usize, setback: &Setback) {
         let Some(member) = self.members.get(index) else { return };
         let last = Attempt::of(&member.stored);
-        let noted = if let Some(noted) = last.filter(|last| last.at == self.now) {
+        // Or later: another controller whose clock is ahead has noted the same. Each noting its own would go on for
+        // ever without that time passes.
+        let noted = if let Some(noted) = last.filter(|last| last.at >= self.now) {
             noted
         } else {
             let attempt = Attempt::following(last, self.now);

@@ -5,8 +5,8 @@ use konfidence_types::{Stage, VectorPromotionConfig, VectorTemplate, annotation}
 use kube::core::ResourceExt;
 use serde_json::json;
 
-use super::world::{AUTO, MANAGED, PROJECT, World, promotion};
-use crate::promotion::{Doubt, Phase, Record, Records, Verdict, verify};
+use super::world::{AUTO, MANAGED, PROJECT, World, named, plan_of, promotion};
+use crate::promotion::{Action, Doubt, During, Phase, Record, Records, Setback, Verdict, verify};
 
 #[test]
 fn s5_a_record_is_evidence_also_when_the_config_that_owned_it_is_gone() {
@@ -59,4 +59,24 @@ fn p13_a_source_that_came_back_to_an_older_vector_is_still_in_doubt() {
     snapshot.template = old.template;
     let verdict = block_on(verify(world.memory(), &snapshot, &Doubt::Source)).unwrap();
     assert_eq!(verdict, Verdict::Differs, "a promotion under the older version would hide the one after it");
+}
+
+#[test]
+fn p36_controllers_whose_clocks_differ_do_not_take_turns_at_noting_a_refused_fence() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    world.wait(301);
+    // The other controller, half a minute ahead, has noted that its fence failed.
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:05:31Z").into(&world);
+    let mut snapshot = world.snapshot(AUTO);
+    snapshot.setback = Some(Setback {
+        promotion: world.promotion("menu-to-dev-1").uid().unwrap(),
+        version: world.promotion("menu-to-dev-1").resource_version().unwrap(),
+        during: During::Retirement,
+        refused: false,
+        message: "no answer".to_owned(),
+    });
+    let plan = plan_of(&snapshot, world.now());
+    assert!(named(&plan).iter().all(|(action, _)| *action != Action::Attempt), "{:?}", named(&plan));
+    assert_eq!(plan.wake_up, Some("2026-03-01T12:05:39Z".parse().unwrap()));
 }
