@@ -147,7 +147,8 @@ impl Flow<'_> {
         }
         let has_result =
             |promotion: &VectorPromotion, _| conditions_of(promotion).iter().any(|it| it.type_ == "Succeeded");
-        if let Some(acting) = self.newest(has_result).or_else(|| self.newest(|_, _| true))
+        // Without a result in the set the last mirrored one stays, and none is blanked (P42).
+        if let Some(acting) = self.newest(has_result)
             && status.last_promotion_conditions != conditions_of(acting)
         {
             return violates("P40", format!("{} does not mirror {}", self.key, acting.name_any()));
