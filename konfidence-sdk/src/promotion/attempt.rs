@@ -44,7 +44,7 @@ impl Attempt {
     }
 
     /// Until when the attempt after this one has to wait at `now`; `None`: it is due. One that was noted in the future
-    /// (by a clock that was ahead, or by hand) holds nothing up.
+    /// (by a clock that was ahead, or by hand) holds nothing up, unless it is as close as clocks may be apart.
     pub fn waits_until(self, now: Timestamp) -> Option<Timestamp> {
         let due = self.next_not_before();
         // Clocks of two controllers may be apart: up to a deadline's length is no mistake, or each would find the other's

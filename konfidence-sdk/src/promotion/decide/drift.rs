@@ -250,7 +250,8 @@ impl Deciding<'_> {
     /// Until when the corrections that `member` carries count.
     pub(super) fn counts_until(&self, member: &Member) -> Option<Timestamp> {
         let counts = member.phase == Phase::Succeeded && member.count(annotation::CORRECTIONS) > 0;
-        member.since().filter(|_| counts).map(|since| after(since, HOUR)).filter(|until| self.now <= *until)
+        let until = member.since().map(|since| lapses_at(since, member.count(annotation::CORRECTIONS)));
+        until.filter(|until| counts && self.now <= *until)
     }
 
     /// The number of the correction that is due now, or how many there were and when the next one is due.
@@ -258,7 +259,7 @@ impl Deciding<'_> {
         let Some(last) = last.filter(|last| last.viewed == Phase::Succeeded) else { return Ok(1) };
         let corrections = last.count(annotation::CORRECTIONS);
         let since = last.since().unwrap_or(self.now);
-        if corrections == 0 || self.now > after(since, HOUR) {
+        if corrections == 0 || self.now > lapses_at(since, corrections) {
             return Ok(1);
         }
         let until = after(since, delay_after(corrections));
@@ -358,6 +359,13 @@ pub(in crate::promotion) fn standing_hold(snapshot: &Snapshot) -> Option<Hold> {
     let deciding = Deciding::new(snapshot, Timestamp::UNIX_EPOCH);
     let (holding, overrules) = deciding.hold(deciding.config()?)?;
     Some(Hold { name: holding.name(), uid: holding.uid().to_owned(), overrules })
+}
+
+/// When corrections no longer count: an hour after the last. Where that hour is what the next one waits for, a little
+/// later, or every late wake-up would start the count anew and the contest go on at its fastest.
+fn lapses_at(since: Timestamp, corrections: u32) -> Timestamp {
+    let until = after(since, HOUR);
+    if delay_after(corrections) < HOUR { until } else { after(until, SignedDuration::from_mins(5)) }
 }
 
 fn after(instant: Timestamp, wait: SignedDuration) -> Timestamp {

@@ -453,6 +453,30 @@ fn p51_somebody_elses_write_is_corrected_at_once_and_then_with_growing_delay() {
     assert!(world.events.reasons().contains(&"TargetContested"));
 }
 
+#[test]
+fn p51_a_wake_up_that_comes_late_does_not_start_the_count_anew() {
+    let world = World::automatic();
+    world.publish("menu:1");
+    world.settle(AUTO);
+    let uncontested = world.overview().len();
+    let mut made = 0;
+    for _ in 0..200 {
+        if world.vector("dev") == "menu:1" {
+            world.set_vector("dev", "by-hand:1");
+        }
+        let outcome = world.settle(AUTO);
+        if world.vector("dev") == "menu:1" {
+            made += 1;
+            continue;
+        }
+        match outcome.wake_up.filter(|next| *next < at("23:00:00")) {
+            Some(next) => world.clock.set(next + jiff::SignedDuration::from_secs(2)),
+            None => break,
+        }
+    }
+    assert_eq!((uncontested, made), (1, 16), "7 in the first hour, then one an hour");
+}
+
 /// How many promotions an hour of such edits costs, each made as soon as the last one is corrected.
 fn contested_for_an_hour(cap: i64, edit: impl Fn(&World)) -> i64 {
     let world = World::automatic_with(|spec| spec.keep_last_promotions = cap);

@@ -292,6 +292,16 @@ fn p37_an_attempt_noted_in_the_future_holds_nothing_up() {
 }
 
 #[test]
+fn p36_an_attempt_that_a_clock_somewhat_ahead_noted_is_waited_for() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:00:30Z").into(&world);
+    let outcome = world.settle(AUTO);
+    assert_eq!((attempt(&world, "menu-to-dev-1"), outcome.wake_up), (Some(1), Some(super::world::at("12:00:38"))));
+    world.assert_quiet(AUTO);
+}
+
+#[test]
 fn p37_a_refused_fence_keeps_it_in_progress_says_so_once_and_backs_off() {
     let world = World::automatic();
     world.settle(AUTO);
