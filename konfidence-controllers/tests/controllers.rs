@@ -396,7 +396,8 @@ async fn an_api_server_that_is_away_for_an_hour_is_not_overrun_and_nothing_is_lo
     cluster.leave_alone();
     let start = Instant::now();
     until("the vector is on the stage", async || vector(&cluster, "dev").await == "menu:1").await;
-    assert!(start.elapsed() <= Duration::from_mins(2), "{:?}", start.elapsed());
+    // At the worst: a watch looks again, then another one, then the key whose back-off has grown to its longest.
+    assert!(start.elapsed() <= Duration::from_mins(6), "{:?}", start.elapsed());
     running.stop().await;
 }
 

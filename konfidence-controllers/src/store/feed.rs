@@ -1,6 +1,7 @@
 //! The watch that feeds a cache.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use konfidence_sdk::store::Object;
@@ -15,6 +16,10 @@ use super::entry::Received;
 /// Seconds after which the server is to end a watch, well below the idle limits of load balancers that drop a silent
 /// connection without telling either side; the watcher then resumes where it was.
 pub(super) const WATCH_SECONDS: u32 = 200;
+
+/// The longest pause of a watch that is refused. The back-off itself goes on to twice that, and after a long outage the
+/// kinds of one decision would come back up to a minute apart.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// Feeds `cache` for ever.
 ///
@@ -54,7 +59,7 @@ pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
                         debug!(%kind, %error, "the watch still stands still");
                     }
                     cache.fail(error.to_string());
-                    tokio::time::sleep(backoff.next().unwrap_or_default()).await;
+                    tokio::time::sleep(backoff.next().unwrap_or_default().min(LONGEST)).await;
                     // The watcher would resume from the same version for ever; a new one begins with a list.
                     if is_expired(&error) {
                         break;

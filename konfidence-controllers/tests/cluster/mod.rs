@@ -340,7 +340,8 @@ impl Running {
 
 /// Waits, in virtual time, for what has to come.
 pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    for _ in 0..6000 {
+    // Six minutes of virtual time: the longest back-offs, one after the other.
+    for _ in 0..36_000 {
         if holds().await {
             return;
         }
