@@ -6,8 +6,10 @@
 //! | `cargo xtask rbac [--check]` | writes `deploy/rbac/` from the domains' tables, or says that it is stale |
 //! | `cargo xtask check` | the layering: who may depend on what |
 //! | `cargo xtask statements` | every statement of the specification is named by a test |
+//! | `cargo xtask apiserver build\|up\|down` | a real kube-apiserver with etcd, for trying things on it |
 //! | `cargo xtask test` | everything above, format, lints, docs, tests, the demo and the example |
 
+mod apiserver;
 mod crds;
 mod generated;
 mod layering;
@@ -58,6 +60,12 @@ enum Task {
     Check,
     /// Check that every statement of the specification is named by a test
     Statements,
+    /// A real kube-apiserver with etcd on loopback
+    Apiserver {
+        /// What to do with it
+        #[command(subcommand)]
+        task: apiserver::Task,
+    },
     /// Run every check and every test
     Test,
 }
@@ -69,6 +77,7 @@ fn main() -> ExitCode {
         Task::Rbac { check } => generated::bring_up_to_date(&root.join("deploy/rbac"), "rbac", &rbac::files, check),
         Task::Check => layering::check(&root),
         Task::Statements => statements::check(&root),
+        Task::Apiserver { task } => apiserver::run(&task),
         Task::Test => test::run(&root),
     };
     match done {
