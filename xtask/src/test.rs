@@ -23,6 +23,7 @@ pub(crate) fn run(root: &Path) -> TaskResult {
     statements::check(root)?;
     generated::bring_up_to_date(&root.join("deploy/crds"), "crds", &crds::files, true)?;
     generated::bring_up_to_date(&root.join("deploy/rbac"), "rbac", &rbac::files, true)?;
+    build_real_parts()?;
     for step in STEPS {
         let line = step.join(" ");
         println!("\n== cargo {line}");
@@ -37,5 +38,18 @@ pub(crate) fn run(root: &Path) -> TaskResult {
         }
     }
     println!("\nall {} steps passed", STEPS.len());
+    Ok(())
+}
+
+/// Ahead of the tests, so that none of them waits for a build of minutes.
+fn build_real_parts() -> TaskResult {
+    if real_apiserver::go_is_there() {
+        println!("\n== the real API server");
+        return real_apiserver::build().map(drop).map_err(|error| TaskError::new(error.to_string()));
+    }
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        return Err(TaskError::new("no Go toolchain: the tests on a real API server cannot run; install Go 1.26"));
+    }
+    println!("\n== SKIPPED: no Go toolchain, so nothing runs on a real API server");
     Ok(())
 }
