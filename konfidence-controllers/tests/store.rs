@@ -257,6 +257,30 @@ async fn a_watch_that_breaks_is_taken_up_again_without_losing_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watch_that_resumes_counts_as_back_although_nothing_changes() {
+    let cluster = Cluster::new().await;
+    cluster.stage("dev").await;
+    let store = KubeStore::cached(cluster.client());
+    store.filled::<Stage>().await;
+    let mut recoveries = store.recoveries::<Stage>().unwrap();
+    cluster.meddle(|call| (call.resource == "stages").then_some(Meddling::Refused(StatusCode::SERVICE_UNAVAILABLE)));
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert!(store.trouble::<Stage>().is_some());
+    // Lists are answered, watches are not: that is no recovery.
+    cluster.meddle(|call| {
+        (call.resource == "stages" && call.verb == "watch").then_some(Meddling::Refused(StatusCode::FORBIDDEN))
+    });
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert!(store.trouble::<Stage>().is_some() && !recoveries.has_changed().unwrap());
+    cluster.leave_alone();
+    until("the watch is back", async || store.trouble::<Stage>().is_none()).await;
+    assert!(recoveries.has_changed().unwrap());
+    recoveries.mark_unchanged();
+    tokio::time::sleep(Duration::from_mins(30)).await;
+    assert!(store.trouble::<Stage>().is_none() && !recoveries.has_changed().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn names_that_would_change_the_path_are_no_names() {
     let cluster = Cluster::new().await;
     let store = KubeStore::direct(cluster.client());

@@ -30,6 +30,21 @@ pub enum Reconciled {
     Gone,
 }
 
+/// How a reconcile failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// Why.
+    pub error: StoreError,
+    /// Whether it had written something before.
+    pub progressed: bool,
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { error, progressed: false }
+    }
+}
+
 /// A domain of the SDK, as the runtime sees it.
 #[async_trait]
 pub trait Domain: Send + Sync + 'static {
@@ -43,7 +58,7 @@ pub trait Domain: Send + Sync + 'static {
     fn elected(&self) {}
 
     /// Brings one key to rest.
-    async fn reconcile(&self, key: &Self::Key) -> Result<Reconciled, StoreError>;
+    async fn reconcile(&self, key: &Self::Key) -> Result<Reconciled, Failure>;
 }
 
 /// A domain, its queue and its workers.
@@ -105,7 +120,7 @@ impl<D: Domain> Controller<D> {
         let metrics = self.metrics.clone();
         let span = info_span!("reconcile", domain = D::NAME, ?key);
         // Dropped with the future, so that a worker that is cut off gives its key back too.
-        let work = Work { queue, key, done: Done::Failed };
+        let work = Work { queue, key, done: Done::Failed { progressed: false } };
         async move {
             let mut work = work;
             let start = Instant::now();
@@ -120,7 +135,8 @@ impl<D: Domain> Controller<D> {
                     work.done = Done::Forget;
                     Outcome::Rest
                 }
-                Ok(Err(error)) => {
+                Ok(Err(Failure { error, progressed })) => {
+                    work.done = Done::Failed { progressed };
                     if error.is_refusal() {
                         error!(%error, "the API server refuses; it will be tried again");
                     } else {
@@ -185,7 +201,7 @@ mod tests {
             self.log.lock().unwrap().push("elected".into());
         }
 
-        async fn reconcile(&self, key: &String) -> Result<Reconciled, StoreError> {
+        async fn reconcile(&self, key: &String) -> Result<Reconciled, Failure> {
             self.log.lock().unwrap().push(key.clone());
             let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
             self.busiest.fetch_max(busy, Ordering::SeqCst);
@@ -197,7 +213,7 @@ mod tests {
             self.log.lock().unwrap().push(format!("{key} done"));
             match key.as_str() {
                 "panics" => panic!("as told"),
-                "fails" => Err(StoreError::Conflict { object: ObjectRef::default() }),
+                "fails" => Err(StoreError::Conflict { object: ObjectRef::default() }.into()),
                 "gone" => Ok(Reconciled::Gone),
                 _ => Ok(Reconciled::Rest(None)),
             }

@@ -35,8 +35,17 @@ impl<'a, Q: QueueKey> Followers<'a, Q> {
         F: Fn(KubeStore, Content<K>) -> A + Send + 'static,
         A: Future<Output = Result<BTreeSet<Q>, StoreError>> + Send,
     {
-        let Some(mut changes) = self.store.changes::<K>() else { return };
+        let (Some(mut changes), Some(mut recoveries)) = (self.store.changes::<K>(), self.store.recoveries::<K>())
+        else {
+            return;
+        };
         let (store, queue) = (self.store.glance(), self.queue.clone());
+        let recovering = queue.clone();
+        self.tasks.spawn(async move {
+            while recoveries.changed().await.is_ok() {
+                recovering.retry_failed();
+            }
+        });
         self.tasks.spawn(async move {
             while let Some(change) = changes.recv().await {
                 for side in change.before.into_iter().chain(change.after) {

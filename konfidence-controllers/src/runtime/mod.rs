@@ -16,7 +16,7 @@ mod followers;
 mod installation;
 pub mod queue;
 
-pub use controller::{Controller, Domain, Reconciled};
+pub use controller::{Controller, Domain, Failure, Reconciled};
 pub use election::{Election, campaign};
 pub use followers::{Followers, readable};
 pub use installation::{awaited, missing};

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 /// The first wait after a failure; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// The longest wait after failures.
+/// The longest wait after failures, to which up to as much again is added at random.
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 
 /// How long a key rests at most: the floor that repairs what a lost event left behind. At rest it writes nothing.
@@ -34,8 +34,11 @@ pub enum Done {
     Rest(Option<Instant>),
     /// There is nothing left under this key.
     Forget,
-    /// Badly: again after a back-off.
-    Failed,
+    /// Badly: again after a back-off, which starts anew where something was written before the failure.
+    Failed {
+        /// Whether something was.
+        progressed: bool,
+    },
 }
 
 #[derive(Default)]
@@ -155,8 +158,11 @@ impl<K: QueueKey> Queue<K> {
             Done::Forget => {
                 state.slots.remove(key);
             }
-            Done::Failed => {
+            Done::Failed { progressed } => {
                 slot.not_before = Some(now + FIRST_WAIT);
+                if progressed {
+                    slot.backoff = None;
+                }
             }
         }
         let next = match done {
@@ -165,13 +171,26 @@ impl<K: QueueKey> Queue<K> {
                 Some(at.map_or(floor, |at| at.min(floor)))
             }
             Done::Forget => None,
-            Done::Failed => {
+            Done::Failed { .. } => {
                 let backoff = state.slots.get_mut(key).map(|slot| slot.backoff.get_or_insert_with(back_off));
                 backoff.and_then(Iterator::next).map(|wait| now + wait)
             }
         };
         for at in asked_for.map(|(at, _)| at).into_iter().chain(next) {
             state.schedule(key, at);
+        }
+        drop(state);
+        self.news.notify_one();
+    }
+
+    /// Makes every key due that waits out a back-off, after the first step of it: the server answers again, and the
+    /// cause may be gone.
+    pub fn retry_failed(&self) {
+        let mut state = self.state();
+        let failed = state.slots.iter().filter(|(_, slot)| slot.backoff.is_some());
+        let failed: Vec<_> = failed.map(|(key, _)| key.clone()).collect();
+        for key in failed {
+            state.schedule(&key, Instant::now());
         }
         drop(state);
         self.news.notify_one();
@@ -227,6 +246,8 @@ mod tests {
     use super::*;
 
     type Names = Queue<&'static str>;
+
+    const FAILED: Done = Done::Failed { progressed: false };
 
     /// The key that is due now, if any.
     async fn due_now(queue: &Names) -> Option<&'static str> {
@@ -314,7 +335,7 @@ mod tests {
         let key = queue.next().await;
         let mut waits = Vec::new();
         for _ in 0..12 {
-            queue.done(&key, Done::Failed);
+            queue.done(&key, FAILED);
             waits.push(next(&queue).await.0);
         }
         for (n, wait) in waits.iter().enumerate() {
@@ -323,8 +344,43 @@ mod tests {
         }
         queue.done(&key, Done::Rest(Some(Instant::now())));
         assert_eq!(due_now(&queue).await, Some("menu"));
-        queue.done(&key, Done::Failed);
+        queue.done(&key, FAILED);
         assert!(next(&queue).await.0 <= FIRST_WAIT * 2 + Duration::from_millis(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_after_progress_is_the_first_one_of_something_else() {
+        let queue = Names::default();
+        queue.add(&"menu");
+        let key = queue.next().await;
+        for _ in 0..8 {
+            queue.done(&key, FAILED);
+            queue.next().await;
+        }
+        queue.done(&key, Done::Failed { progressed: true });
+        assert!(next(&queue).await.0 <= FIRST_WAIT * 2 + Duration::from_millis(2));
+        queue.done(&key, FAILED);
+        let (second, _) = next(&queue).await;
+        assert!(second >= FIRST_WAIT * 2 && second <= FIRST_WAIT * 4 + Duration::from_millis(2), "{second:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failed_keys_and_no_others_are_tried_again_when_the_server_is_back() {
+        let queue = Names::default();
+        for key in ["menu", "soup"] {
+            queue.add(&key);
+            queue.next().await;
+        }
+        queue.done(&"soup", Done::Rest(None));
+        for _ in 0..8 {
+            queue.done(&"menu", FAILED);
+            queue.next().await;
+        }
+        queue.done(&"menu", FAILED);
+        queue.retry_failed();
+        assert_eq!(next(&queue).await, (FIRST_WAIT, "menu"));
+        queue.retry_failed();
+        assert_eq!(due_now(&queue).await, None, "it is being worked on");
     }
 
     #[tokio::test(start_paused = true)]
@@ -333,11 +389,11 @@ mod tests {
         queue.add(&"menu");
         let key = queue.next().await;
         for _ in 0..8 {
-            queue.done(&key, Done::Failed);
+            queue.done(&key, FAILED);
             queue.next().await;
         }
         queue.add(&"menu");
-        queue.done(&key, Done::Failed);
+        queue.done(&key, FAILED);
         queue.add(&"menu");
         assert_eq!(next(&queue).await, (FIRST_WAIT, "menu"));
     }
@@ -383,7 +439,7 @@ mod tests {
             queue.next().await;
         }
         queue.done(&"menu", Done::Rest(None));
-        queue.done(&"soup", Done::Failed);
+        queue.done(&"soup", FAILED);
         assert_eq!(due_now(&queue).await, None);
         queue.wake_all();
         assert_eq!(BTreeSet::from_iter([due_now(&queue).await, due_now(&queue).await]).len(), 2);

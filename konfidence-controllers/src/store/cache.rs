@@ -23,13 +23,20 @@ pub(super) struct Cache<K> {
     state: Mutex<State<K>>,
     /// Moves whenever the state does.
     moved: watch::Sender<()>,
+    /// Moves when the watch delivers again after trouble.
+    recovered: watch::Sender<()>,
     /// Asks for a full list, in place of a watch that should have delivered something and did not.
     stalled: Notify,
 }
 
 impl<K: Object> Cache<K> {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), moved: watch::Sender::new(()), stalled: Notify::new() }
+        Self {
+            state: Mutex::default(),
+            moved: watch::Sender::new(()),
+            recovered: watch::Sender::new(()),
+            stalled: Notify::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -40,12 +47,25 @@ impl<K: Object> Cache<K> {
     pub(super) fn apply(&self, event: Event<Received<K>>) {
         let mut state = self.state();
         // The beginning of a list is no sign that it will end well.
-        if !matches!(event, Event::Init) {
-            state.trouble = None;
-        }
+        let recovered = !matches!(event, Event::Init) && state.trouble.take().is_some();
         state.apply(event);
         drop(state);
         self.moved.send_replace(());
+        if recovered {
+            self.recovered.send_replace(());
+        }
+    }
+
+    /// The watch stands again where it stood before, and nothing has changed meanwhile.
+    pub(super) fn resumed(&self) {
+        if self.state().trouble.take().is_some() {
+            self.moved.send_replace(());
+            self.recovered.send_replace(());
+        }
+    }
+
+    pub(super) fn is_filled(&self) -> bool {
+        self.state().filled
     }
 
     /// The watch stands still for this reason; it will be tried again.
@@ -56,6 +76,11 @@ impl<K: Object> Cache<K> {
 
     pub(super) fn trouble(&self) -> Option<String> {
         self.state().trouble.clone()
+    }
+
+    /// Changes each time the watch delivers again after trouble.
+    pub(super) fn recoveries(&self) -> watch::Receiver<()> {
+        self.recovered.subscribe()
     }
 
     /// All changes from now on, in order, beginning with an addition for each object that there is.

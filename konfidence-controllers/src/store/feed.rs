@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use konfidence_sdk::store::Object;
+use kube::api::ListParams;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, DefaultBackoff, Event};
 use kube::{Api, Client};
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::cache::Cache;
@@ -21,17 +23,25 @@ pub(super) const WATCH_SECONDS: u32 = 200;
 /// kinds of one decision would come back up to a minute apart.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// A watch that is refused is so within this time after the server has begun to answer again.
+const SETTLED: Duration = Duration::from_secs(1);
+
 /// Feeds `cache` for ever.
 ///
 /// The back-off is this watch's own: in a shared one, a kind whose CRD is missing starves all others. It is reset by
 /// what the server delivered only: the watcher announces a list (`Init`) before it knows whether the server will
 /// answer, and `default_backoff` would take that for success and ask a missing kind every 0.8 s.
+///
+/// A watch that resumes says nothing until something changes, which may take days. So the server is asked for a list of
+/// one before, and a watch that is then not refused counts as back.
 pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
     let kind = K::kind(&());
+    let api = Api::<Received<K>>::all(client);
     let mut backoff = DefaultBackoff::default();
     loop {
         let config = watcher::Config::default().timeout(WATCH_SECONDS);
-        let mut events = std::pin::pin!(watcher::watcher(Api::<Received<K>>::all(client.clone()), config));
+        let mut events = std::pin::pin!(watcher::watcher(api.clone(), config));
+        let mut settled: Option<Instant> = None;
         loop {
             let event = tokio::select! {
                 Some(event) = events.next() => event,
@@ -39,8 +49,15 @@ pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
                     warn!(%kind, "the watch did not deliver a write of our own; listing anew");
                     break;
                 }
+                () = until(settled) => {
+                    info!(%kind, "the watch has resumed");
+                    cache.resumed();
+                    settled = None;
+                    continue;
+                }
                 else => break,
             };
+            settled = None;
             match event {
                 Ok(event) => {
                     if !matches!(event, Event::Init) {
@@ -52,22 +69,41 @@ pub(super) async fn feed<K: Object>(client: Client, cache: Arc<Cache<K>>) {
                     cache.apply(event);
                 }
                 Err(error) => {
-                    let is_new = cache.trouble().is_none();
-                    if is_new {
-                        warn!(%kind, %error, "the watch stands still; it will be tried again");
-                    } else {
-                        debug!(%kind, %error, "the watch still stands still");
-                    }
-                    cache.fail(error.to_string());
+                    note(&cache, &error);
                     tokio::time::sleep(backoff.next().unwrap_or_default().min(LONGEST)).await;
                     // The watcher would resume from the same version for ever; a new one begins with a list.
                     if is_expired(&error) {
                         break;
                     }
+                    // Before the first list, the list itself is the question.
+                    if cache.is_filled() {
+                        while let Err(error) = api.list(&ListParams::default().limit(1)).await {
+                            note(&cache, &error);
+                            tokio::time::sleep(backoff.next().unwrap_or_default().min(LONGEST)).await;
+                        }
+                        settled = Some(Instant::now() + SETTLED);
+                    }
                 }
             }
         }
     }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn note<K: Object>(cache: &Cache<K>, error: &impl std::error::Error) {
+    let kind = K::kind(&());
+    if cache.trouble().is_none() {
+        warn!(%kind, %error, "the watch stands still; it will be tried again");
+    } else {
+        debug!(%kind, %error, "the watch still stands still");
+    }
+    cache.fail(error.to_string());
 }
 
 /// Whether the server says that it no longer has the history from where the watch was to resume.

@@ -31,7 +31,7 @@ use konfidence_sdk::store::{Key, Listed, Object, ObjectRef, ObjectStore, Patch, 
 use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch as Merge, PatchParams, PostParams, Preconditions};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as signal};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -99,6 +99,11 @@ impl KubeStore {
     /// for a direct store.
     pub fn changes<K: Object>(&self) -> Option<mpsc::UnboundedReceiver<Change<K>>> {
         Some(self.cache::<K>()?.subscribe())
+    }
+
+    /// Changes each time the watch of the kind delivers again after trouble. `None` for a direct store.
+    pub fn recoveries<K: Object>(&self) -> Option<signal::Receiver<()>> {
+        Some(self.cache::<K>()?.recoveries())
     }
 
     /// Has `observer` told of every change of the kind, in order, before a read can see it; beginning with an addition

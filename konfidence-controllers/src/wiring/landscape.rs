@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Process, definitions};
 use crate::events::PostedEvents;
-use crate::runtime::{Controller, Domain, Followers, Reconciled, readable};
+use crate::runtime::{Controller, Domain, Failure, Followers, Reconciled, readable};
 use crate::store::KubeStore;
 
 struct Landscapes {
@@ -28,12 +28,12 @@ impl Domain for Landscapes {
 
     const NAME: &'static str = "landscape";
 
-    async fn reconcile(&self, key: &Key<Landscape>) -> Result<Reconciled, StoreError> {
+    async fn reconcile(&self, key: &Key<Landscape>) -> Result<Reconciled, Failure> {
         let outcome = landscape::reconcile(&self.store, &*self.clock, &*self.events, &self.settings, key).await?;
         match self.store.get(key).await {
             Ok(None) => Ok(Reconciled::Gone),
             Ok(Some(_)) | Err(StoreError::Unreadable(_)) => Ok(Reconciled::Rest(outcome.wake_up)),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 }

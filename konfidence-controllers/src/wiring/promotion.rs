@@ -7,7 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use konfidence_sdk::clock::Clock;
-use konfidence_sdk::promotion::{self, Action, Inbox, Phase, SourceKey, Transition, conditions_of};
+use konfidence_sdk::promotion::{
+    self, Action, Inbox, Interrupted, Outcome, Phase, SourceKey, Transition, conditions_of,
+};
 use konfidence_sdk::store::{BY_CONFIG, Key, ObjectStore, Query, StoreError, Unreadable};
 use konfidence_sdk::types::{
     ApprovedReason, EventReason, Landscape, Stage, SucceededReason, VectorPromotion, VectorPromotionConfig,
@@ -21,7 +23,7 @@ use super::{Process, definitions};
 use crate::events::PostedEvents;
 use crate::metrics::Metrics;
 use crate::runtime::queue::Queue;
-use crate::runtime::{Controller, Domain, Followers, Reconciled, readable};
+use crate::runtime::{Controller, Domain, Failure, Followers, Reconciled, readable};
 use crate::store::{Change, Content, KubeStore};
 
 type ConfigKey = Key<VectorPromotionConfig>;
@@ -45,15 +47,18 @@ impl Domain for Promotions {
         self.inbox.clear();
     }
 
-    async fn reconcile(&self, key: &ConfigKey) -> Result<Reconciled, StoreError> {
-        let outcome = promotion::reconcile(&self.store, &*self.clock, &*self.events, &self.inbox, key).await?;
-        for transition in &outcome.transitions {
+    async fn reconcile(&self, key: &ConfigKey) -> Result<Reconciled, Failure> {
+        let ended = promotion::reconcile(&self.store, &*self.clock, &*self.events, &self.inbox, key).await;
+        let (Ok(Outcome { transitions, .. }) | Err(Interrupted { transitions, .. })) = &ended;
+        let progressed = !transitions.is_empty();
+        for transition in transitions {
             count(&self.metrics, transition);
         }
-        if outcome.wake_up.is_none() && self.is_gone(key).await? {
+        let wake_up = ended.map_err(|interrupted| Failure { error: interrupted.error, progressed })?.wake_up;
+        if wake_up.is_none() && self.is_gone(key).await? {
             return Ok(Reconciled::Gone);
         }
-        Ok(Reconciled::Rest(outcome.wake_up))
+        Ok(Reconciled::Rest(wake_up))
     }
 }
 

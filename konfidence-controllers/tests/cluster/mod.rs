@@ -340,8 +340,7 @@ impl Running {
 
 /// Waits, in virtual time, for what has to come.
 pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    // Six minutes of virtual time: the longest back-offs, one after the other.
-    for _ in 0..36_000 {
+    for _ in 0..6_000 {
         if holds().await {
             return;
         }

@@ -90,7 +90,7 @@ pub use make::requires_approval;
 #[cfg(any(test, feature = "mock"))]
 pub use overlay::PromotionOverlay;
 pub use promote::promote;
-pub use reconcile::{Outcome, Transition, reconcile};
+pub use reconcile::{Interrupted, Outcome, Transition, reconcile};
 pub use record::{Record, Records};
 pub use reference::Missing;
 pub use refusal::Refusal;

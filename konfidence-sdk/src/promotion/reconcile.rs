@@ -47,6 +47,24 @@ pub struct Transition {
     pub promotion: Option<Arc<VectorPromotion>>,
 }
 
+/// Why a reconcile ended before its key was at rest, and how far it had come. What was written stands.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Interrupted {
+    /// No conflict.
+    #[source]
+    pub error: StoreError,
+    /// Every write before it, in order. Where there are some, the world has moved on, and the next try is the first one
+    /// of whatever failed now: its back-off starts anew.
+    pub transitions: Vec<Transition>,
+}
+
+impl From<Interrupted> for StoreError {
+    fn from(interrupted: Interrupted) -> Self {
+        interrupted.error
+    }
+}
+
 /// Brings the config `key` and its promotions to rest.
 ///
 /// Callers must obey one rule: never two calls for the same key at once in one process. Across processes safety needs
@@ -54,7 +72,7 @@ pub struct Transition {
 /// `affected_by_config` and its siblings map to the key, it is to be called again.
 ///
 /// # Errors
-/// A [`StoreError`] that is no conflict: try again with a back-off. What was written before it stands.
+/// [`Interrupted`] by a [`StoreError`] that is no conflict: try again with a back-off.
 ///
 /// # Example
 /// ```
@@ -73,12 +91,16 @@ pub async fn reconcile<S: PromotionStore + ?Sized>(
     events: &dyn EventSink,
     inbox: &Inbox,
     key: &Key<VectorPromotionConfig>,
-) -> Result<Outcome, StoreError> {
+) -> Result<Outcome, Interrupted> {
     let now = clock.now();
     let mut pass = Pass::default();
     let rested = pass.run(store, now, events, inbox, key).await;
     pass.tell_what_is_live(events);
-    rested.map(|wake_up| Outcome { wake_up, transitions: pass.transitions })
+    let transitions = pass.transitions;
+    match rested {
+        Ok(wake_up) => Ok(Outcome { wake_up, transitions }),
+        Err(error) => Err(Interrupted { error, transitions }),
+    }
 }
 
 #[derive(Default)]

@@ -219,7 +219,7 @@ impl Controller {
         let view = View::new(self.cache.clone(), self.own_writes.clone(), self.server.clone());
         let (store, clock, inbox, of) = (view.clone(), self.clock.clone(), self.inbox.clone(), key.clone());
         let events = self.events.clone();
-        let reconcile = Box::pin(async move { promotion::reconcile(&store, &clock, &events, &inbox, &of).await });
+        let reconcile = Box::pin(async move { Ok(promotion::reconcile(&store, &clock, &events, &inbox, &of).await?) });
         self.tasks.insert(key.clone(), Task { reconcile, view });
         self.poll(key);
     }

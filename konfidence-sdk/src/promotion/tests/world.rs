@@ -197,7 +197,8 @@ impl World {
     }
 
     pub(crate) fn try_settle(&self, config: &str) -> Result<Outcome, StoreError> {
-        block_on(reconcile(&self.store, &self.clock, &self.events, &self.inbox, &Key::new(PROJECT, config)))
+        let key = Key::new(PROJECT, config);
+        Ok(block_on(reconcile(&self.store, &self.clock, &self.events, &self.inbox, &key))?)
     }
 
     pub(crate) fn snapshot(&self, config: &str) -> Snapshot {
