@@ -5,6 +5,7 @@
 //! | `cargo xtask crds [--check]` | writes `deploy/crds/` from the types, or says that it is stale |
 //! | `cargo xtask rbac [--check]` | writes `deploy/rbac/` from the domains' tables, or says that it is stale |
 //! | `cargo xtask check` | the layering: who may depend on what |
+//! | `cargo xtask sim --steps N --seed S [--world W]` | random worlds: every statement, after every step |
 //! | `cargo xtask statements` | every statement of the specification is named by a test |
 //! | `cargo xtask apiserver build\|up\|down` | a real kube-apiserver with etcd, for trying things on it |
 //! | `cargo xtask test` | everything above, format, lints, docs, tests, the demo and the example |
@@ -14,9 +15,11 @@ mod crds;
 mod generated;
 mod layering;
 mod rbac;
+mod sim;
 mod statements;
 mod test;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -58,6 +61,13 @@ enum Task {
     },
     /// Check who depends on what
     Check,
+    /// Run random worlds and check every statement of the specification in them
+    #[command(disable_help_flag = true)]
+    Sim {
+        /// Handed over to the program that runs them; `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Check that every statement of the specification is named by a test
     Statements,
     /// A real kube-apiserver with etcd on loopback
@@ -76,6 +86,7 @@ fn main() -> ExitCode {
         Task::Crds { check } => generated::bring_up_to_date(&root.join("deploy/crds"), "crds", &crds::files, check),
         Task::Rbac { check } => generated::bring_up_to_date(&root.join("deploy/rbac"), "rbac", &rbac::files, check),
         Task::Check => layering::check(&root),
+        Task::Sim { arguments } => sim::run(&root, &arguments),
         Task::Statements => statements::check(&root),
         Task::Apiserver { task } => apiserver::run(&task),
         Task::Test => test::run(&root),

@@ -1,6 +1,7 @@
 //! One of several active controllers: its views, its queue, and the reconciles that it is in the middle of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -10,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 
 use super::server::Server;
+use super::states::States;
 use super::step::{Kind, Mishap};
 use super::view::{Asked, Grant, OwnWrites, View};
 use crate::clock::{Clock, ManualClock};
@@ -20,6 +22,9 @@ use crate::promotion::{
 };
 use crate::store::engine::{Change, Document, Event};
 use crate::store::{Key, ObjectStore, Query, StaleStore, StoreError};
+
+/// A change that is repeated is at most so many revisions old.
+const REPEATED_WITHIN: u64 = 60;
 
 type Reconcile = Pin<Box<dyn Future<Output = Result<Outcome, StoreError>> + Send>>;
 
@@ -60,6 +65,14 @@ pub(super) enum Turned {
     Going,
     /// It is at rest, or has given up and is queued again.
     Over(Result<Outcome, StoreError>),
+}
+
+/// How a change came.
+pub(super) struct Delivered {
+    /// Others of its kind have happened meanwhile.
+    pub(super) is_late: bool,
+    /// A later one of another kind came before.
+    pub(super) is_overtaken: bool,
 }
 
 impl Controller {
@@ -135,15 +148,33 @@ impl Controller {
         kind.collection(self.server.store()).next_event(kind.position(&self.cache)).ok().flatten()
     }
 
-    /// Sees the next change: the inbox first, then the cache, then the queue (P8).
-    pub(super) fn deliver(&mut self, kind: Kind, told: bool) -> bool {
-        let Some(event) = self.next_event(kind) else { return false };
+    /// Sees the next change: the inbox first, then the cache, then the queue (P8). Answers how it came, if one did.
+    pub(super) fn deliver(&mut self, kind: Kind, told: bool) -> Option<Delivered> {
+        let event = self.next_event(kind)?;
         self.note_source(kind, event.change, &event.object);
         kind.move_to(&self.cache, event.revision);
         if told {
             let keys = self.touched(kind, &event.object);
             self.queue.extend(keys);
         }
+        let others = Kind::ALL.into_iter().filter(|other| *other != kind);
+        Some(Delivered {
+            is_late: self.next_event(kind).is_some(),
+            is_overtaken: others.into_iter().any(|other| other.position(&self.cache) > event.revision),
+        })
+    }
+
+    /// Sees once more a change that it has seen, with `back` later ones in between. The cache knows better; inbox and
+    /// queue are told.
+    pub(super) fn repeat(&mut self, kind: Kind, back: usize) -> bool {
+        let position = kind.position(&self.cache);
+        let past = kind.collection(self.server.store()).events_after(position.saturating_sub(REPEATED_WITHIN));
+        let past = past.unwrap_or_default();
+        let seen = past.partition_point(|event| event.revision <= position);
+        let Some(event) = seen.checked_sub(1 + back).and_then(|at| past.get(at)) else { return false };
+        self.note_source(kind, event.change, &event.object);
+        let keys = self.touched(kind, &event.object);
+        self.queue.extend(keys);
         true
     }
 
@@ -288,6 +319,26 @@ impl Controller {
     pub(super) fn next_wake_up(&self) -> Option<SignedDuration> {
         let first = self.wake_ups.values().min()?;
         Some(first.duration_since(self.clock.now()))
+    }
+
+    /// Whether a reconcile is between two requests.
+    pub(super) fn is_under_way(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// What this controller knows and is about to do, for counting states.
+    pub(super) fn hash_into(&self, states: &States, hasher: &mut impl Hasher) {
+        self.is_asleep.hash(hasher);
+        self.queue.hash(hasher);
+        for kind in Kind::ALL {
+            states.at(kind, kind.position(&self.cache)).hash(hasher);
+        }
+        for (key, task) in &self.tasks {
+            key.hash(hasher);
+            if let Some(asked) = &task.view.desk().asked {
+                (asked.verb, asked.kind, &asked.name).hash(hasher);
+            }
+        }
     }
 
     /// How old the views are, in revisions; for the story.

@@ -1,6 +1,7 @@
 //! Chance at the wheel: which step comes next in a random world.
 
 use super::chance::Chance;
+use super::people::Person;
 use super::step::{Kind, Mishap, Step};
 use super::world::World;
 use crate::store::{Fault, Verb};
@@ -11,6 +12,7 @@ enum Choice {
     Turn,
     Begin,
     Deliver,
+    Repeat,
     Relist,
     Stir,
     Crash,
@@ -36,6 +38,7 @@ impl Driver {
             (Choice::Turn, mood.turn),
             (Choice::Begin, mood.begin),
             (Choice::Deliver, mood.deliver),
+            (Choice::Repeat, mood.repeat),
             (Choice::Relist, mood.relist),
             (Choice::Stir, mood.stir),
             (Choice::Crash, mood.crash),
@@ -53,6 +56,7 @@ impl Driver {
                 let lost = mood.lost_one_in > 0 && self.chance.one_in(mood.lost_one_in);
                 Step::Deliver { controller, kind: self.kind(), told: !lost }
             }
+            Choice::Repeat => Step::Repeat { controller, kind: self.kind(), back: self.chance.below(6) },
             Choice::Relist => Step::Relist { controller, kind: self.kind() },
             Choice::Stir => Step::Stir { controller, flow },
             Choice::Crash => {
@@ -68,7 +72,7 @@ impl Driver {
             }
             Choice::Time => Step::WakeUp,
             Choice::Collect => Step::CollectGarbage,
-            Choice::Deed if self.chance.one_in(2) => Step::Say { person: flow % world.persons.len().max(1) },
+            Choice::Deed if self.chance.one_in(2) => self.say(world, flow),
             Choice::Deed => {
                 let deeds = &world.scenario.deeds;
                 match self.chance.weighted(deeds) {
@@ -94,24 +98,35 @@ impl Driver {
         }
         let one_in = world.scenario.mood.mishap_one_in;
         let fails = one_in > 0 && asked.verb.is_live() && self.chance.one_in(one_in);
-        Step::Turn { controller, flow, mishap: fails.then(|| self.mishap(asked.verb, asked.kind)).flatten() }
+        Step::Turn { controller, flow, mishap: fails.then(|| self.mishap(asked.verb)).flatten() }
+    }
+
+    fn say(&mut self, world: &World, flow: usize) -> Step {
+        let person = flow % world.persons.len().max(1);
+        let asked = world.persons.get(person).and_then(Person::asked);
+        let one_in = world.scenario.mood.mishap_one_in;
+        let fails = one_in > 0 && self.chance.one_in(one_in);
+        let mishap = asked.filter(|_| fails).and_then(|asked| self.mishap(asked.verb));
+        Step::Say { person, mishap }
     }
 
     /// What a server, a network or a client library can make of a request.
-    fn mishap(&mut self, verb: Verb, kind: Option<Kind>) -> Option<Mishap> {
+    fn mishap(&mut self, verb: Verb) -> Option<Mishap> {
         let lost = |fault| Mishap { fault, carried_out: false };
         let done = |fault| Mishap { fault, carried_out: true };
-        if !verb.is_write() {
-            return self.chance.pick(&[lost(Fault::Unavailable), lost(Fault::Forbidden)]);
+        let mut of = vec![lost(Fault::Unavailable), lost(Fault::Forbidden)];
+        if verb.is_write() {
+            of.push(done(Fault::Unavailable));
         }
-        let mut of = vec![lost(Fault::Unavailable), done(Fault::Unavailable), lost(Fault::Forbidden)];
+        // A client that repeats a request whose answer was lost meets its own first one.
         match verb {
-            // A client that repeats a request whose answer was lost meets its own first one.
-            Verb::Create => of.extend([lost(Fault::AlreadyExists), done(Fault::AlreadyExists)]),
-            _ => of.extend([lost(Fault::Conflict), done(Fault::Conflict)]),
-        }
-        if kind == Some(Kind::Stage) {
-            of.push(lost(Fault::Invalid));
+            Verb::ListLive => of.push(lost(Fault::Expired)),
+            Verb::Create => of.extend([lost(Fault::AlreadyExists), done(Fault::AlreadyExists), lost(Fault::Invalid)]),
+            Verb::Patch | Verb::PatchStatus => {
+                of.extend([lost(Fault::Conflict), done(Fault::Conflict), lost(Fault::Invalid)]);
+            }
+            Verb::Delete => of.extend([lost(Fault::Conflict), done(Fault::NotFound)]),
+            _ => {}
         }
         self.chance.pick(&of)
     }

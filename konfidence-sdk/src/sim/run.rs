@@ -1,5 +1,6 @@
 //! Running worlds from seeds, again from steps, and what a failure tells.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use jiff::SignedDuration;
@@ -7,9 +8,11 @@ use jiff::SignedDuration;
 use super::check::Violation;
 use super::driver::Driver;
 use super::scenario::Scenario;
+use super::shrink::shrink;
 use super::step::Step;
 use super::story::Story;
-use super::world::{Tally, World};
+use super::tally::Tally;
+use super::world::World;
 
 /// How long an execution may last (P37).
 const DEADLINE: SignedDuration = SignedDuration::from_mins(5);
@@ -34,7 +37,7 @@ impl std::error::Error for Failure {}
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {} of {:?}: {}", self.seed, self.scenario, self.violation)?;
-        writeln!(f, "\n{}\nsteps to replay:", self.story)?;
+        writeln!(f, "\n{}\nsteps for `replay` with the same scenario:", self.story)?;
         self.steps.iter().try_for_each(|step| writeln!(f, "    Step::{step:?},"))
     }
 }
@@ -44,7 +47,11 @@ impl fmt::Display for Failure {
 /// # Errors
 /// The shrunk [`Failure`] when a statement of the specification does not hold.
 pub fn run(scenario: &Scenario, seed: u64, steps: usize) -> Result<Tally, Box<Failure>> {
-    run_in(&|| World::new(scenario), seed, steps)
+    let mut course = Course::run(World::new(scenario), seed, steps);
+    match course.violation.take() {
+        None => Ok(course.tally),
+        Some(violation) => Err(course.tell(scenario, violation)),
+    }
 }
 
 /// Runs the worlds of [`Scenario::random`] for these seeds.
@@ -54,7 +61,7 @@ pub fn run(scenario: &Scenario, seed: u64, steps: usize) -> Result<Tally, Box<Fa
 pub fn run_seeds(seeds: std::ops::Range<u64>, steps: usize) -> Result<Tally, Box<Failure>> {
     let mut tally = Tally::default();
     for seed in seeds {
-        tally += run(&Scenario::random(seed), seed, steps)?;
+        tally += &run(&Scenario::random(seed), seed, steps)?;
     }
     Ok(tally)
 }
@@ -78,12 +85,32 @@ pub fn replay(scenario: &Scenario, steps: &[Step]) -> Result<Story, Box<Failure>
     }
 }
 
-fn run_in(make: &dyn Fn() -> World, seed: u64, steps: usize) -> Result<Tally, Box<Failure>> {
-    let mut world = make();
-    let (taken, violation) = drive(&mut world, seed, steps);
-    let Some(violation) = violation else { return Ok(world.tally()) };
-    let scenario = world.scenario.name.clone();
-    Err(Box::new(shrink(make, Failure { scenario, seed, violation, steps: taken, story: Story::default() })))
+/// How one world went.
+pub(super) struct Course {
+    pub(super) seed: u64,
+    pub(super) taken: Vec<Step>,
+    pub(super) violation: Option<Violation>,
+    pub(super) tally: Tally,
+    /// Hashes of the states that it was in, if they were counted.
+    pub(super) states: HashSet<u64>,
+}
+
+impl Course {
+    pub(super) fn run(mut world: World, seed: u64, steps: usize) -> Self {
+        let (taken, violation) = drive(&mut world, seed, steps);
+        let (tally, states) = world.end();
+        Self { seed, taken, violation, tally, states }
+    }
+
+    /// The failure that this course came to, shrunk.
+    pub(super) fn tell(self, scenario: &Scenario, violation: Violation) -> Box<Failure> {
+        let steps = shrink(&|| World::new(scenario), self.taken, &violation);
+        let mut world = World::new(scenario);
+        world.tell();
+        let violation = play(&mut world, &steps).err().unwrap_or(violation);
+        let story = world.story().clone();
+        Box::new(Failure { scenario: scenario.name.clone(), seed: self.seed, violation, steps, story })
+    }
 }
 
 /// Lets chance drive, and then the world come to rest. Answers the steps that were taken, and what went wrong.
@@ -118,35 +145,6 @@ fn healthy(world: &World, seed: u64) -> usize {
     if apart || seed.is_multiple_of(2) { 1 } else { world.controllers.len() }
 }
 
-fn play(world: &mut World, steps: &[Step]) -> Result<(), Violation> {
+pub(super) fn play(world: &mut World, steps: &[Step]) -> Result<(), Violation> {
     steps.iter().try_for_each(|step| world.step(*step).map(|_| ()))
-}
-
-/// Leaves out steps, many at a time and then fewer, as long as the same statement is still violated; then tells the
-/// story of what is left.
-fn shrink(make: &dyn Fn() -> World, mut failure: Failure) -> Failure {
-    let mut chunk = failure.steps.len().div_ceil(2);
-    let mut budget = 2000;
-    while chunk > 0 && budget > 0 {
-        let mut at = 0;
-        while at < failure.steps.len() && budget > 0 {
-            budget -= 1;
-            let mut fewer = failure.steps.clone();
-            fewer.drain(at..(at + chunk).min(failure.steps.len()));
-            match play(&mut make(), &fewer) {
-                Err(violation) if violation.statement == failure.violation.statement => {
-                    (failure.steps, failure.violation) = (fewer, violation);
-                }
-                _ => at += chunk,
-            }
-        }
-        chunk /= 2;
-    }
-    let mut world = make();
-    world.tell();
-    if let Err(violation) = play(&mut world, &failure.steps) {
-        failure.violation = violation;
-    }
-    failure.story = world.story().clone();
-    failure
 }

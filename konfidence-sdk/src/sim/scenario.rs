@@ -44,6 +44,8 @@ pub struct Mood {
     pub deliver: u32,
     /// Of so many delivered changes one touches no flow: the event is lost behind the cache. 0: none.
     pub lost_one_in: usize,
+    /// A change that was seen is delivered once more.
+    pub repeat: u32,
     /// A view jumps to the present.
     pub relist: u32,
     /// A flow is queued for no reason.
@@ -69,6 +71,7 @@ impl Mood {
         begin: 20,
         deliver: 40,
         lost_one_in: 0,
+        repeat: 0,
         relist: 0,
         stir: 1,
         crash: 0,
@@ -89,6 +92,7 @@ impl Mood {
             begin: of(&[5, 20, 40]),
             deliver: of(&[3, 10, 40, 80]),
             lost_one_in: lost as usize,
+            repeat: of(&[0, 0, 2, 6]),
             relist: of(&[0, 0, 1, 4]),
             stir: of(&[0, 1, 4]),
             crash: of(&[0, 0, 1, 3]),
@@ -177,16 +181,28 @@ impl Scenario {
         ]
     }
 
-    /// One of [`all`](Self::all) in a mood of its own.
+    /// The one of [`all`](Self::all) that has this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|scenario| scenario.name == name)
+    }
+
+    /// One of [`all`](Self::all), [moody](Self::moody).
     pub fn random(seed: u64) -> Self {
-        let mut chance = Chance::new(seed ^ 0x5ce_a410);
         let mut all = Self::all();
-        let mut scenario = all.swap_remove(chance.below(all.len()));
-        scenario.mood = Mood::random(&mut chance);
-        scenario.refusals_stay = chance.one_in(3);
-        scenario.has_barrier = !chance.one_in(4);
-        scenario.clock_offset = SignedDuration::from_secs(chance.pick(&[0, 0, 30, -30, 400, -400]).unwrap_or(0));
-        scenario
+        let at = Chance::new(seed ^ 0x00a1_15ce).below(all.len());
+        all.swap_remove(at).moody(seed)
+    }
+
+    /// The same flows and deeds, with everything that can go wrong about them as the seed will have it: how often, how
+    /// far the last controller's clock is off, whether reads wait for own writes, whether refusals stay.
+    #[must_use]
+    pub fn moody(mut self, seed: u64) -> Self {
+        let mut chance = Chance::new(seed ^ 0x05ce_a410);
+        self.mood = Mood::random(&mut chance);
+        self.refusals_stay = chance.one_in(3);
+        self.has_barrier = !chance.one_in(4);
+        self.clock_offset = SignedDuration::from_secs(chance.pick(&[0, 0, 30, -30, 400, -400]).unwrap_or(0));
+        self
     }
 
     /// Whether numbers are only ever handed out by the machinery, and names never freed: then P13 holds exactly.

@@ -31,7 +31,7 @@ impl World {
             controller.is_asleep = number >= healthy.max(1);
         }
         for person in 0..self.persons.len() {
-            while self.step(Step::Say { person })? {}
+            while self.step(Step::Say { person, mishap: None })? {}
         }
         self.repair()?;
         self.controllers.iter_mut().for_each(Controller::resync);
@@ -71,7 +71,7 @@ impl World {
                 let told = person.begin(Word::Approve(promotion.clone()));
                 self.story.line(|| told);
             }
-            while self.step(Step::Say { person: 0 })? {}
+            while self.step(Step::Say { person: 0, mishap: None })? {}
         }
         Ok(!waiting.is_empty())
     }

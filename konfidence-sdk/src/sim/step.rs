@@ -44,6 +44,15 @@ pub enum Step {
         /// Whether the flows that it touches are queued. If not, the event was lost on its way to the queue.
         told: bool,
     },
+    /// A change that the controller's view of a kind has shown already is delivered once more.
+    Repeat {
+        /// Which controller.
+        controller: usize,
+        /// Which kind.
+        kind: Kind,
+        /// How many later changes it has seen since.
+        back: usize,
+    },
     /// The controller's view of a kind jumps to the present, as after a watch that had expired.
     Relist {
         /// Which controller.
@@ -51,7 +60,7 @@ pub enum Step {
         /// Which kind.
         kind: Kind,
     },
-    /// A flow is queued for no reason: an event that is repeated, or the slow resync.
+    /// A flow is queued for no reason: the slow resync.
     Stir {
         /// Which controller.
         controller: usize,
@@ -89,6 +98,8 @@ pub enum Step {
     Say {
         /// Which person.
         person: usize,
+        /// What goes wrong with the request.
+        mishap: Option<Mishap>,
     },
     /// Somebody does something: makes an edit, or begins an operation.
     Deed {
@@ -107,10 +118,50 @@ pub enum Step {
     },
 }
 
+impl Step {
+    pub(super) fn controller(self) -> Option<usize> {
+        match self {
+            Self::Begin { controller, .. }
+            | Self::Turn { controller, .. }
+            | Self::Read { controller, .. }
+            | Self::Deliver { controller, .. }
+            | Self::Repeat { controller, .. }
+            | Self::Relist { controller, .. }
+            | Self::Stir { controller, .. }
+            | Self::Crash { controller, .. }
+            | Self::Pause { controller }
+            | Self::Continue { controller } => Some(controller),
+            _ => None,
+        }
+    }
+
+    pub(super) fn flow(self) -> Option<usize> {
+        match self {
+            Self::Begin { flow, .. }
+            | Self::Turn { flow, .. }
+            | Self::Read { flow, .. }
+            | Self::Stir { flow, .. }
+            | Self::Deed { flow, .. } => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// The same with nothing that goes wrong, as far as it can be without.
+    pub(super) fn unharmed(self) -> Self {
+        match self {
+            Self::Turn { controller, flow, .. } => Self::Turn { controller, flow, mishap: None },
+            Self::Say { person, .. } => Self::Say { person, mishap: None },
+            Self::Deliver { controller, kind, .. } => Self::Deliver { controller, kind, told: true },
+            Self::Crash { controller, .. } => Self::Crash { controller, ages: [0; 5] },
+            other => other,
+        }
+    }
+}
+
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mishap {
-    /// The error that the controller sees.
+    /// The error that the controller, or the person, sees.
     pub fault: Fault,
     /// Whether the request was carried out all the same.
     pub carried_out: bool,

@@ -1,17 +1,21 @@
 //! A world: one store, several controllers, people, and a checker that looks at every write.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 use konfidence_types::VectorPromotionConfig;
 
-use super::check::{Author, Checker, Violation};
+use super::check::{Author, Checker, Violation, violates};
 use super::controller::{Controller, Turned};
 use super::people::{People, Person, Said};
 use super::scenario::Scenario;
 use super::server::Server;
-use super::step::{Kind, Step};
+use super::states::States;
+use super::step::{Kind, Mishap, Step};
 use super::story::Story;
+use super::tally::{Nuisance, Tally};
 use super::view::Asked;
 use crate::clock::{Clock, ManualClock};
 use crate::event::RecordedEvents;
@@ -31,31 +35,8 @@ pub struct World {
     pub(super) checker: Checker,
     pub(super) story: Story,
     pub(super) tally: Tally,
-}
-
-/// What has happened so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Steps that did something.
-    pub steps: u64,
-    /// Requests of controllers to the store, cached reads included.
-    pub requests: u64,
-    /// Writes that changed something, whoever made them.
-    pub writes: u64,
-    /// Requests that went wrong on purpose.
-    pub mishaps: u64,
-    /// Processes that died.
-    pub crashes: u64,
-}
-
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.steps += other.steps;
-        self.requests += other.requests;
-        self.writes += other.writes;
-        self.mishaps += other.mishaps;
-        self.crashes += other.crashes;
-    }
+    /// After so many steps it goes no further.
+    limit: u64,
 }
 
 /// When every world begins.
@@ -87,6 +68,7 @@ impl World {
             checker: Checker::new(scenario.hands_out_numbers_alone()),
             story: Story::default(),
             tally: Tally::default(),
+            limit: u64::MAX,
             scenario: scenario.clone(),
             clock,
             server,
@@ -108,8 +90,23 @@ impl World {
     }
 
     /// What has happened so far, in numbers.
-    pub fn tally(&self) -> Tally {
-        self.tally
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Begins to count in how many different states it is.
+    pub(super) fn count_states(&mut self) {
+        self.checker.count_states(self.server.store());
+    }
+
+    /// Lets it go no further than so many steps.
+    pub(super) fn limit(&mut self, steps: u64) {
+        self.limit = steps;
+    }
+
+    /// What happened, and hashes of the states that it was in if they were counted.
+    pub(super) fn end(self) -> (Tally, HashSet<u64>) {
+        (self.tally, self.checker.states.map(States::into_seen).unwrap_or_default())
     }
 
     /// The present instant of the world.
@@ -138,6 +135,9 @@ impl World {
             Step::CollectGarbage => Author::Collector,
             _ => Author::People,
         };
+        if self.tally.steps >= self.limit {
+            return violates("the limit", format!("{} steps were not enough", self.limit));
+        }
         let before = self.server.store().engine().revision();
         let happened = self.happen(step);
         if happened {
@@ -147,8 +147,18 @@ impl World {
                 self.tally.writes += after - before;
                 self.checker.see(self.server.store(), author, &mut self.story)?;
             }
+            self.note_state();
         }
         Ok(happened)
+    }
+
+    fn note_state(&mut self) {
+        let Some(states) = &mut self.checker.states else { return };
+        let mut hasher = DefaultHasher::new();
+        self.controllers.iter().for_each(|controller| controller.hash_into(states, &mut hasher));
+        self.persons.iter().for_each(|person| person.hash_into(&mut hasher));
+        self.server.refused().hash(&mut hasher);
+        states.note(hasher.finish());
     }
 
     fn happen(&mut self, step: Step) -> bool {
@@ -163,14 +173,17 @@ impl World {
                 }
                 read
             }
-            Step::Deliver { controller, kind, told } => self.with(controller, |it| it.deliver(kind, told)),
-            Step::Relist { controller, kind } => self.with(controller, |it| {
+            Step::Deliver { controller, kind, told } => self.deliver(controller, kind, told),
+            Step::Repeat { controller, kind, back } => {
+                self.with(controller, Nuisance::RepeatedEvent, |it| it.repeat(kind, back))
+            }
+            Step::Relist { controller, kind } => self.with(controller, Nuisance::Relist, |it| {
                 it.relist(kind);
                 true
             }),
             Step::Stir { controller, flow } => {
                 let Some(key) = self.keys.get(flow).cloned() else { return false };
-                self.with(controller, |it| {
+                self.with(controller, Nuisance::Stir, |it| {
                     it.stir(&key);
                     true
                 })
@@ -178,12 +191,16 @@ impl World {
             Step::Crash { controller, ages } => {
                 let Some(crashing) = self.controllers.get_mut(controller) else { return false };
                 crashing.crash(ages);
-                self.tally.crashes += 1;
+                self.tally.note(Nuisance::Crash);
                 let ages = crashing.ages();
                 self.story.line(|| format!("{} dies and starts again, seeing {ages}", name(controller)));
                 true
             }
-            Step::Pause { controller } => self.with(controller, |it| !std::mem::replace(&mut it.is_asleep, true)),
+            Step::Pause { controller } => {
+                let is_under_way = self.controllers.get(controller).is_some_and(Controller::is_under_way);
+                let nuisance = if is_under_way { Nuisance::PauseUnderWay } else { Nuisance::Pause };
+                self.with(controller, nuisance, |it| !std::mem::replace(&mut it.is_asleep, true))
+            }
             Step::Continue { controller } => {
                 self.controllers.get_mut(controller).is_some_and(|it| std::mem::replace(&mut it.is_asleep, false))
             }
@@ -199,7 +216,7 @@ impl World {
                 }
                 collected
             }
-            Step::Say { person } => self.say(person),
+            Step::Say { person, mishap } => self.say(person, mishap),
             Step::Deed { deed, flow, pick } => {
                 let told = match self.persons.iter_mut().find(|person| person.is_idle()) {
                     Some(idle) if deed.is_operation() => {
@@ -209,6 +226,7 @@ impl World {
                 };
                 let did = told.is_some();
                 if let Some(told) = told {
+                    *self.tally.deeds.entry(deed).or_default() += 1;
                     self.story.line(|| told);
                 }
                 did
@@ -222,6 +240,7 @@ impl World {
             return false;
         }
         self.clock.advance(wait);
+        self.tally.note(Nuisance::ClockMove);
         self.story.line(|| format!("{wait:#} pass"));
         for controller in &mut self.controllers {
             controller.wake_due();
@@ -229,14 +248,36 @@ impl World {
         true
     }
 
-    /// Something with a controller that is awake.
-    fn with(&mut self, controller: usize, does: impl FnOnce(&mut Controller) -> bool) -> bool {
-        self.controllers.get_mut(controller).filter(|it| !it.is_asleep).is_some_and(does)
+    fn awake_mut(&mut self, controller: usize) -> Option<&mut Controller> {
+        self.controllers.get_mut(controller).filter(|it| !it.is_asleep)
+    }
+
+    /// A nuisance to a controller that is awake.
+    fn with(&mut self, controller: usize, nuisance: Nuisance, does: impl FnOnce(&mut Controller) -> bool) -> bool {
+        let did = self.awake_mut(controller).is_some_and(does);
+        if did {
+            self.tally.note(nuisance);
+        }
+        did
+    }
+
+    fn deliver(&mut self, controller: usize, kind: Kind, told: bool) -> bool {
+        let Some(delivered) = self.awake_mut(controller).and_then(|it| it.deliver(kind, told)) else { return false };
+        if delivered.is_late {
+            self.tally.note(Nuisance::DelayedEvent);
+        }
+        if delivered.is_overtaken {
+            self.tally.note(Nuisance::OvertakenEvent);
+        }
+        if !told {
+            self.tally.note(Nuisance::LostEvent);
+        }
+        true
     }
 
     fn begin(&mut self, controller: usize, flow: usize) -> bool {
         let Some(key) = self.keys.get(flow).cloned() else { return false };
-        let begun = self.with(controller, |it| {
+        let begun = self.awake_mut(controller).is_some_and(|it| {
             let queued = it.has_queued(&key);
             if queued {
                 it.begin(&key);
@@ -261,15 +302,17 @@ impl World {
         self.next(controller, flow).is_some_and(|asked| !asked.verb.is_live())
     }
 
-    fn turn(&mut self, controller: usize, flow: usize, mishap: Option<super::step::Mishap>) -> bool {
+    fn turn(&mut self, controller: usize, flow: usize, mishap: Option<Mishap>) -> bool {
         let Some(asked) = self.next(controller, flow) else { return false };
+        if !asked.verb.is_live() && asked.kind.is_some_and(|kind| self.has_news(controller, kind)) {
+            self.tally.note(Nuisance::StaleRead);
+        }
         let mishap = mishap.filter(|mishap| mishap.fault.is_possible(asked.verb) && asked.verb.is_live());
         let Some(key) = self.keys.get(flow).cloned() else { return false };
         let Some((turned, answered)) = self.controllers.get_mut(controller).and_then(|it| it.turn(&key, mishap)) else {
             return false;
         };
-        self.tally.requests += 1;
-        self.tally.mishaps += u64::from(mishap.is_some());
+        self.tally.note_request(mishap);
         if asked.verb.is_live() {
             self.story.line(|| match mishap {
                 Some(mishap) if mishap.carried_out => {
@@ -291,11 +334,16 @@ impl World {
         true
     }
 
-    fn say(&mut self, person: usize) -> bool {
-        let Some(said) = self.persons.get_mut(person).and_then(Person::turn) else { return false };
-        let Said { person, asked, answered, over } = said;
-        if asked.verb.is_write() {
-            self.story.line(|| format!("{person} {asked}: {answered}"));
+    fn say(&mut self, person: usize, mishap: Option<Mishap>) -> bool {
+        let Some(said) = self.persons.get_mut(person).and_then(|it| it.turn(mishap)) else { return false };
+        let Said { person, asked, mishap, answered, over } = said;
+        self.tally.note_request(mishap);
+        if asked.verb.is_write() || mishap.is_some() {
+            self.story.line(|| match mishap {
+                Some(mishap) if mishap.carried_out => format!("{person} {asked}: carried out, but sees: {answered}"),
+                Some(_) => format!("{person} {asked}: it fails: {answered}"),
+                None => format!("{person} {asked}: {answered}"),
+            });
         }
         if let Some((_, Err(refusal))) = over {
             self.story.line(|| format!("{person} is told: {refusal}"));

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig};
 
+use super::states::States;
 use super::step::Kind;
 use super::story::Story;
 use crate::promotion::Phase;
@@ -79,6 +80,8 @@ pub(super) struct Checker {
     pub(super) stages: BTreeMap<Key<Stage>, Arc<Stage>>,
     /// `None`: numbers come from elsewhere too, and P13 holds only in part.
     numbers: Option<number::Numbers>,
+    /// `None`: nobody counts them.
+    pub(super) states: Option<States>,
 }
 
 impl Checker {
@@ -90,7 +93,20 @@ impl Checker {
             configs: BTreeMap::new(),
             stages: BTreeMap::new(),
             numbers: numbers_are_exact.then(number::Numbers::default),
+            states: None,
         }
+    }
+
+    /// Begins to count in how many states the world is.
+    pub(super) fn count_states(&mut self, server: &MemoryStore) {
+        let mut states = States::default();
+        for kind in Kind::ALL {
+            let past = kind.collection(server).events_after(0).unwrap_or_default();
+            for event in &past {
+                states.see(kind, event);
+            }
+        }
+        self.states = Some(states);
     }
 
     /// Looks at all writes since it last looked; all of them are `author`'s.
@@ -104,6 +120,9 @@ impl Checker {
         self.seen = server.engine().revision();
         for (kind, event) in events {
             story.effect(|| describe::effect(kind, &event));
+            if let Some(states) = &mut self.states {
+                states.see(kind, &event);
+            }
             self.see_one(kind, &event, author)?;
         }
         Ok(())

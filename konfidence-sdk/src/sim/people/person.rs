@@ -1,5 +1,6 @@
 //! People who go through the public operations, request by request like a controller.
 
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -9,6 +10,7 @@ use crate::clock::ManualClock;
 use crate::event::NoEvents;
 use crate::promotion::{self, Refusal};
 use crate::sim::server::Server;
+use crate::sim::step::Mishap;
 use crate::sim::view::{Asked, Grant, OwnWrites, View};
 use crate::store::{Key, StaleStore};
 
@@ -39,6 +41,7 @@ pub(in crate::sim) enum Word {
 pub(in crate::sim) struct Said {
     pub(in crate::sim) person: &'static str,
     pub(in crate::sim) asked: Asked,
+    pub(in crate::sim) mishap: Option<Mishap>,
     pub(in crate::sim) answered: String,
     /// The operation and its answer, if it is over.
     pub(in crate::sim) over: Option<(Word, Result<(), Refusal>)>,
@@ -66,11 +69,24 @@ impl Person {
         told
     }
 
+    /// What the operation would ask next.
+    pub(in crate::sim) fn asked(&self) -> Option<Asked> {
+        self.under_way.as_ref().and_then(|(_, view, _)| view.desk().asked.clone())
+    }
+
+    /// What this person is about to do, for counting states.
+    pub(in crate::sim) fn hash_into(&self, hasher: &mut impl Hasher) {
+        if let Some(asked) = self.asked() {
+            (asked.verb, asked.kind, asked.name).hash(hasher);
+        }
+    }
+
     /// Carries out the next request.
-    pub(in crate::sim) fn turn(&mut self) -> Option<Said> {
+    pub(in crate::sim) fn turn(&mut self, mishap: Option<Mishap>) -> Option<Said> {
         let (operation, view, word) = self.under_way.as_mut()?;
         let asked = view.desk().asked.clone()?;
-        view.desk().granted = Some(Grant { mishap: None });
+        let mishap = mishap.filter(|mishap| mishap.fault.is_possible(asked.verb));
+        view.desk().granted = Some(Grant { mishap });
         let polled = operation.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let answered = view.desk().answered.take().unwrap_or_default();
         let over = match polled {
@@ -80,7 +96,7 @@ impl Person {
         if over.is_some() {
             self.under_way = None;
         }
-        Some(Said { person: self.name, asked, answered, over })
+        Some(Said { person: self.name, asked, mishap, answered, over })
     }
 }
 

@@ -1,0 +1,98 @@
+//! How many different states worlds were in.
+//!
+//! A state is what stands in the store, what each controller sees of it, and what everybody would do next; without
+//! versions and times, which never come back. What stands in the store is known as the exclusive or of its objects'
+//! hashes, which a write changes in one place.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::step::Kind;
+use crate::store::engine::{Change, Event};
+
+/// Hashes of the states that a world was in, if they are counted.
+#[derive(Default)]
+pub(super) struct States {
+    seen: HashSet<u64>,
+    objects: BTreeMap<(Kind, String, String), u64>,
+    /// By kind: what stood there from which revision on.
+    prefixes: BTreeMap<Kind, Vec<(u64, u64)>>,
+}
+
+impl States {
+    /// Takes in a write.
+    pub(super) fn see(&mut self, kind: Kind, event: &Event) {
+        let object = &event.object;
+        let place = (kind, object.namespace().to_owned(), object.name().to_owned());
+        let new = if event.change == Change::Deleted { 0 } else { content(&place, object.json()) };
+        let old = self.objects.insert(place, new).unwrap_or_default();
+        let prefixes = self.prefixes.entry(kind).or_default();
+        let before = prefixes.last().map_or(0, |(_, all)| *all);
+        prefixes.push((event.revision, before ^ old ^ new));
+    }
+
+    /// What stood there of `kind` at `revision`.
+    pub(super) fn at(&self, kind: Kind, revision: u64) -> u64 {
+        let Some(prefixes) = self.prefixes.get(&kind) else { return 0 };
+        let after = prefixes.partition_point(|(from, _)| *from <= revision);
+        after.checked_sub(1).and_then(|at| prefixes.get(at)).map_or(0, |(_, all)| *all)
+    }
+
+    /// Notes the state that `rest` describes besides the store.
+    pub(super) fn note(&mut self, rest: u64) {
+        let mut hasher = DefaultHasher::new();
+        for prefixes in self.prefixes.values() {
+            prefixes.last().map_or(0, |(_, all)| *all).hash(&mut hasher);
+        }
+        rest.hash(&mut hasher);
+        self.seen.insert(hasher.finish());
+    }
+
+    pub(super) fn into_seen(self) -> HashSet<u64> {
+        self.seen
+    }
+}
+
+fn content(place: &(Kind, String, String), object: &Value) -> u64 {
+    // The keys are fixed, so that every machine counts the same.
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    hash(object, &mut hasher);
+    hasher.finish()
+}
+
+fn hash(value: &Value, hasher: &mut DefaultHasher) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let passes = matches!(
+                    name.as_str(),
+                    "resourceVersion"
+                        | "uid"
+                        | "creationTimestamp"
+                        | "lastTransitionTime"
+                        | "approvedAt"
+                        | "rejectedAt"
+                        | "managedFields"
+                );
+                if !passes {
+                    name.hash(hasher);
+                    hash(value, hasher);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| hash(item, hasher)),
+        other => {
+            // Told apart by their JSON: text keeps its quotes.
+            std::mem::discriminant(other).hash(hasher);
+            match other {
+                Value::String(text) => text.hash(hasher),
+                Value::Bool(is) => is.hash(hasher),
+                Value::Number(number) => number.hash(hasher),
+                _ => {}
+            }
+        }
+    }
+}
