@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_file_is_read_as_it_is_written() {
-        let text = "=== one\nPOST /a?b=c\naccept: x\n@save v /m\n@until /p \"x\"\n\na: 1\nb: 2\n\nGET /b\n=== two\nGET /c\n";
+        let text =
+            "=== one\nPOST /a?b=c\naccept: x\n@save v /m\n@until /p \"x\"\n\na: 1\nb: 2\n\nGET /b\n=== two\nGET /c\n";
         let cases = parse("f", text).expect("cases");
         assert_eq!((cases.len(), cases[0].steps.len()), (2, 2));
         let step = &cases[0].steps[0];

@@ -65,7 +65,8 @@ impl Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| failed(error.to_string()))?;
         let address = listener.local_addr().map_err(|error| failed(error.to_string()))?;
         tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
-        let url = format!("http://{address}").parse().map_err(|error: http::uri::InvalidUri| failed(error.to_string()))?;
+        let url =
+            format!("http://{address}").parse().map_err(|error: http::uri::InvalidUri| failed(error.to_string()))?;
         Self::new(name, &kube::Config::new(url)).map_err(|error| failed(error.to_string()))
     }
 
@@ -76,10 +77,11 @@ impl Server {
             .option_layer(config.auth_layer()?)
             .map_err(BoxError::from)
             .service(client);
-        let whole = ServiceExt::<Request<Body>>::and_then(service, |response: Response<hyper::body::Incoming>| async move {
-            let (head, body) = response.into_parts();
-            Ok::<_, BoxError>(Response::from_parts(head, body.collect().await?.to_bytes().to_vec()))
-        });
+        let whole =
+            ServiceExt::<Request<Body>>::and_then(service, |response: Response<hyper::body::Incoming>| async move {
+                let (head, body) = response.into_parts();
+                Ok::<_, BoxError>(Response::from_parts(head, body.collect().await?.to_bytes().to_vec()))
+            });
         Ok(Self { name, service: Service::new(whole) })
     }
 

@@ -12,11 +12,13 @@ use crate::client::Answer;
 const HEADERS: &[&str] =
     &["allow", "cache-control", "content-encoding", "content-type", "location", "retry-after", "vary", "warning"];
 
-static UID: LazyLock<Regex> =
-    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static UID: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 /// Times of this decade's second half; times that a request writes are older.
-static TIME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"202[6-9]-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|202[6-9]-\d\d-\d\d \d\d:\d\d:\d\d( \+0000 UTC)?"));
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"202[6-9]-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|202[6-9]-\d\d-\d\d \d\d:\d\d:\d\d( \+0000 UTC)?",
+    )
+});
 /// A generated name; the requests generate only names that begin so.
 static GENERATED: LazyLock<Regex> = LazyLock::new(|| pattern("[gG]en[-_][bcdfghjklmnpqrstvwxz2456789]{5}"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+$"));
@@ -47,8 +49,12 @@ impl Normal {
     pub(crate) fn answer(&mut self, answer: &Answer) -> Value {
         let mut headers = Map::new();
         for name in HEADERS {
-            let values: Vec<Value> =
-                answer.headers.iter().filter(|(one, _)| one == name).map(|(_, value)| self.text(value).into()).collect();
+            let values: Vec<Value> = answer
+                .headers
+                .iter()
+                .filter(|(one, _)| one == name)
+                .map(|(_, value)| self.text(value).into())
+                .collect();
             if !values.is_empty() {
                 headers.insert((*name).to_owned(), values.into());
             }
@@ -111,7 +117,9 @@ impl Normal {
 
     fn named(&mut self, name: &str, text: &str) -> String {
         match name {
-            "resourceVersion" if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 19 && text.len() > 0 => {
+            "resourceVersion"
+                if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 19 && text.len() > 0 =>
+            {
                 let next = self.versions.len() + 1;
                 format!("<version {}>", self.versions.entry(text.to_owned()).or_insert(next))
             }
@@ -143,7 +151,9 @@ impl Normal {
 
 /// A real server checks the fields of an object in the order of a hash map.
 fn order_causes(fields: &mut Map<String, Value>) {
-    let Some(Value::Array(causes)) = fields.get_mut("details").and_then(|details| details.get_mut("causes")) else { return };
+    let Some(Value::Array(causes)) = fields.get_mut("details").and_then(|details| details.get_mut("causes")) else {
+        return;
+    };
     let text = |cause: &Value, name: &str| cause.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let sentence = |cause: &Value| format!("{}: {}", text(cause, "field"), text(cause, "message"));
     let mut sentences: Vec<String> = Vec::new();
@@ -192,7 +202,10 @@ mod tests {
             "resourceVersion": "<version 1>", "creationTimestamp": "<time>", "name": "<name 1>"},
             "message": "resource version <version> (<version>)"}});
         assert_eq!(normal.answer(&answer), expected);
-        let list = Answer { body: r#"{"items": [], "metadata": {"resourceVersion": "99", "continue": "abc"}}"#.into(), ..answer };
+        let list = Answer {
+            body: r#"{"items": [], "metadata": {"resourceVersion": "99", "continue": "abc"}}"#.into(),
+            ..answer
+        };
         assert_eq!(
             normal.answer(&list)["body"]["metadata"],
             json!({"resourceVersion": "of the list", "continue": "<continue>"})

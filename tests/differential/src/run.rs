@@ -33,7 +33,8 @@ pub async fn run(server: &Server, case: &Case, id: &str) -> Result<Vec<Value>, E
     server.send(world.request(&made)).await?;
     let mut answers = Vec::new();
     for step in &case.steps {
-        let failed = |why: String| Error::Server { server: server.name.to_owned(), why: format!("{}: {why}", case.place) };
+        let failed =
+            |why: String| Error::Server { server: server.name.to_owned(), why: format!("{}: {why}", case.place) };
         let mut answer = None;
         for n in 1..=step.repeat {
             world.names.insert("n".into(), n.to_string());
@@ -101,7 +102,8 @@ impl World {
     }
 
     fn request(&self, step: &Step) -> Request<Vec<u8>> {
-        let mut request = Request::builder().method(step.method.as_str()).uri(self.filled(&step.path).replace(' ', "%20"));
+        let mut request =
+            Request::builder().method(step.method.as_str()).uri(self.filled(&step.path).replace(' ', "%20"));
         let mut named = false;
         for (name, value) in &step.headers {
             named |= name == "content-type";
