@@ -122,6 +122,17 @@ impl FieldError {
         Self { field: field.into(), kind: FieldErrorType::Forbidden, value: None, detail: detail.into() }
     }
 
+    /// As the endpoint of the status words it, which looks at nothing else: the sentence names the place within it.
+    pub(crate) fn within_status(mut self) -> Self {
+        if let Some(rest) = self.field.strip_prefix("status.").and_then(|within| {
+            let rest = self.detail.strip_prefix(&self.field)?;
+            Some(format!("{within}{rest}"))
+        }) {
+            self.detail = rest;
+        }
+        self
+    }
+
     /// Whether the object is too broken for its CEL rules to be worth asking.
     pub(crate) fn is_blocking(&self) -> bool {
         matches!(

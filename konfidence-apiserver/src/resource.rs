@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use konfidence_sdk::store::engine::Collection;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::builtin::schemas;
 use crate::schema::{Schema, Structural};
@@ -50,6 +50,18 @@ pub(crate) struct Resource {
     pub collection: Option<Collection>,
     /// How the stored form and this version's differ.
     pub view: View,
+    /// In which shape objects are stored, for kinds whose shape may change while objects are there.
+    pub storage: Option<Storage>,
+}
+
+/// The shape in which a custom resource is stored.
+pub(crate) struct Storage {
+    /// The storage version's schema.
+    pub schema: Arc<Schema>,
+    /// The storage version's `apiVersion`.
+    pub api_version: String,
+    /// What was written at this revision or before may have been written under another schema.
+    pub since: u64,
 }
 
 /// How a served version differs from what is stored.
@@ -93,6 +105,8 @@ pub(crate) struct Scale {
 pub(crate) const STORED: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// Verbs of custom resources, in the order in which the real server lists them.
 pub(crate) const CUSTOM: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/// Verbs of a resource of which there is nothing, and never will be.
+pub(crate) const READ: &[&str] = &["get", "list", "watch"];
 /// Verbs of a resource that only answers.
 pub(crate) const ASKED: &[&str] = &["create"];
 
@@ -107,12 +121,69 @@ impl Resource {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
+    /// Whether `metadata.generation` counts the changes of its objects.
+    pub(crate) fn counts_generations(&self) -> bool {
+        self.custom || self.kind == "CustomResourceDefinition"
+    }
+
+    /// An object before anybody wrote anything into it. A built-in kind has its parts from the start, so that nobody
+    /// owns the bare places.
+    pub(crate) fn nothing(&self) -> Value {
+        let mut nothing = json!({"apiVersion": self.api_version(), "kind": self.kind, "metadata": {}});
+        if self.custom {
+            return nothing;
+        }
+        let parts = match self.kind.as_str() {
+            "Namespace" => json!({"spec": {}, "status": {}}),
+            "Lease" => json!({"spec": {}}),
+            "CustomResourceDefinition" => json!({
+                "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": []},
+                "status": {"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []},
+            }),
+            "Event" if self.view == View::Events => json!({"eventTime": null, "regarding": {}, "deprecatedSource": {}}),
+            "Event" => json!({"involvedObject": {}, "source": {}, "firstTimestamp": null, "lastTimestamp": null}),
+            _ => json!({}),
+        };
+        if let (Value::Object(nothing), Value::Object(parts)) = (&mut nothing, parts) {
+            nothing.extend(parts);
+        }
+        nothing
+    }
+
     /// The stored form of an object, as this version shows it.
     pub(crate) fn show(&self, stored: &Value) -> Value {
         let mut shown = match self.view {
             View::Same => stored.clone(),
             View::Events => crate::builtin::events::from_core(stored),
         };
+        if self.group.is_empty()
+            && self.kind == "Event"
+            && let Value::Object(fields) = &mut shown
+        {
+            // What the type always writes.
+            for (name, value) in [("eventTime", Value::Null), ("reportingComponent", "".into())] {
+                fields.entry(name).or_insert(value);
+            }
+            fields.entry("reportingInstance").or_insert_with(|| "".into());
+        }
+        if let Some(storage) = &self.storage {
+            let written = crate::json::text(stored, "/metadata/resourceVersion").parse().unwrap_or(0_u64);
+            // Defaults that came later hold for what was stored before, and what no schema names any more is not shown.
+            if written <= storage.since {
+                storage.schema.prune(&mut shown);
+                storage.schema.default(&mut shown);
+            }
+            if storage.api_version != self.api_version() {
+                self.schema.prune(&mut shown);
+            }
+        }
+        if self.group.is_empty()
+            && self.plural == "namespaces"
+            && let Some(Value::Object(metadata)) = shown.get_mut("metadata")
+        {
+            // A namespace ends when it is empty, not after a time.
+            metadata.remove("deletionGracePeriodSeconds");
+        }
         if let Value::Object(fields) = &mut shown {
             if fields.get("apiVersion").and_then(Value::as_str) != Some(&self.api_version()) {
                 fields.insert("apiVersion".into(), self.api_version().into());
@@ -125,7 +196,11 @@ impl Resource {
     }
 
     /// An object of this version, as it is stored.
-    pub(crate) fn store(&self, shown: Value) -> Value {
+    pub(crate) fn store(&self, mut shown: Value) -> Value {
+        if let Some(storage) = self.storage.as_ref().filter(|storage| storage.api_version != self.api_version()) {
+            storage.schema.prune(&mut shown);
+            storage.schema.default(&mut shown);
+        }
         match self.view {
             View::Same => shown,
             View::Events => crate::builtin::events::to_core(shown),

@@ -21,6 +21,8 @@ pub(crate) struct ApiError {
     pub details: Map<String, Value>,
     /// Seconds for `Retry-After`, where coming back makes sense.
     pub retry_after: Option<u32>,
+    /// Whether nothing of the API is at the path, which is answered in plain text.
+    pub nowhere: bool,
 }
 
 /// What a handler gives back.
@@ -36,7 +38,7 @@ impl std::error::Error for ApiError {}
 
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: Map::new(), retry_after: None }
+        Self { code, reason, message: message.into(), details: Map::new(), retry_after: None, nowhere: false }
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {
@@ -57,7 +59,7 @@ impl ApiError {
 
     /// 404 for a path that nothing serves.
     pub(crate) fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource")
+        Self { nowhere: true, ..Self::new(404, "NotFound", "the server could not find the requested resource") }
     }
 
     /// 409: the name is taken.
@@ -103,6 +105,11 @@ impl ApiError {
         error.details.insert("kind".into(), kind.into());
         error.details.insert("causes".into(), errors.iter().map(FieldError::cause).collect());
         error
+    }
+
+    /// 422 for a patch that does not fit the object. The real server does not say why.
+    pub(crate) fn unprocessable() -> Self {
+        Self::new(422, "Invalid", "the server rejected our request due to an error in our request")
     }
 
     /// 422 for what a list or a watch asks for.

@@ -119,7 +119,7 @@ async fn a_namespace_takes_its_contents_with_it() {
     let deleted = namespaces.delete("bakery", &DeleteParams::default()).await.expect("deleted");
     let phase = deleted.left().and_then(|namespace| namespace.status).and_then(|status| status.phase);
     assert_eq!(phase.as_deref(), Some("Terminating"));
-    assert_eq!(stages.list(&ListParams::default()).await.expect("listed").items.len(), 1);
+    assert_eq!(stages.list(&ListParams::default()).await.expect("listed").items.len(), 2, "the contents linger");
     let refused = stages.create(&PostParams::default(), &stage("prod", "v1")).await.expect_err("terminating");
     let kube::Error::Api(status) = refused else { panic!("{refused}") };
     assert_eq!(
@@ -127,6 +127,23 @@ async fn a_namespace_takes_its_contents_with_it() {
         (403, Some("NamespaceTerminating".into()))
     );
 
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(stages.list(&ListParams::default()).await.expect("listed").items.len(), 1);
+    let status = namespaces.get("bakery").await.expect("there").status.unwrap_or_default();
+    let remaining: Vec<String> = status
+        .conditions
+        .into_iter()
+        .flatten()
+        .filter(|one| one.status == "True")
+        .filter_map(|one| one.message)
+        .collect();
+    assert_eq!(
+        remaining,
+        [
+            "Some resources are remaining: stages.konfidence.cloud has 1 resource instances",
+            "Some content in the namespace has finalizers remaining: bakery.example/hold in 1 resource instances",
+        ]
+    );
     let release = json!({"metadata": {"finalizers": null}});
     stages.patch("dev", &PatchParams::default(), &Patch::Merge(&release)).await.expect("released");
     for _ in 0..100 {

@@ -161,7 +161,7 @@ impl FieldSet {
             .collect()
     }
 
-    /// Every path, in order.
+    /// Every path: of each level first its members, then what lies below it, as conflict reports list them.
     pub(super) fn paths(&self) -> Vec<Vec<Element>> {
         let mut paths = Vec::new();
         self.collect(&mut Vec::new(), &mut paths);
@@ -169,15 +169,12 @@ impl FieldSet {
     }
 
     fn collect(&self, prefix: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
-        let elements: BTreeSet<&Element> = self.members.iter().chain(self.children.keys()).collect();
-        for element in elements {
+        for member in &self.members {
+            paths.push(prefix.iter().chain([member]).cloned().collect());
+        }
+        for (element, below) in &self.children {
             prefix.push(element.clone());
-            if self.members.contains(element) {
-                paths.push(prefix.clone());
-            }
-            if let Some(below) = self.children.get(element) {
-                below.collect(prefix, paths);
-            }
+            below.collect(prefix, paths);
             prefix.pop();
         }
     }

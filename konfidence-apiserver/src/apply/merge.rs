@@ -27,30 +27,56 @@ pub(super) fn merge(live: &Value, config: &Value, schema: Option<&Structural>) -
     }
 }
 
-/// Items that only the live list has keep their place; the others follow the order of the configuration.
+/// Items that only the live list has keep their place before the shared item that follows them; the others follow the
+/// order of the configuration.
 fn merge_items(live: &[Value], config: &[Value], list: &ListType, schema: Option<&Structural>) -> Vec<Value> {
     let keyed = |all: &[Value]| -> Vec<Element> { all.iter().map(|item| shape::element(list, schema, item)).collect() };
     let (live_keys, config_keys) = (keyed(live), keyed(config));
+    let mut shared = config_keys.iter().filter(|key| live_keys.contains(key)).peekable();
     let mut merged = Vec::with_capacity(live.len().max(config.len()));
     let mut done: Vec<&Element> = Vec::new();
     let (mut l, mut c) = (0, 0);
-    loop {
-        if let Some((key, item)) = live_keys.get(l).zip(live.get(l)) {
-            if !config_keys.contains(key) {
-                merged.push(item.clone());
-                l += 1;
+    let both = |key: &Element, wanted: &Value| {
+        // Of an item that is there twice, neither is the one that is meant.
+        let mut present = live_keys.iter().zip(live).filter(|(one, _)| *one == key);
+        match (present.next(), present.next()) {
+            (Some((_, present)), None) => merge(present, wanted, schema),
+            _ => wanted.clone(),
+        }
+    };
+    while l < live.len() || c < config.len() {
+        let (here, wanted) = (live_keys.get(l).zip(live.get(l)), config_keys.get(c).zip(config.get(c)));
+        if let (Some((here, _)), Some((key, item))) = (here, wanted) {
+            if here == key {
+                merged.push(both(key, item));
+                done.push(key);
+                shared.next();
+                (l, c) = (l + 1, c + 1);
                 continue;
             }
-            if done.contains(&key) {
+            if config_keys.contains(here) && shared.peek().is_some_and(|next| *next != here) {
                 l += 1;
                 continue;
             }
         }
-        let Some((key, item)) = config_keys.get(c).zip(config.get(c)) else { break };
-        let present = live_keys.iter().position(|one| one == key).and_then(|at| live.get(at));
-        merged.push(present.map_or_else(|| item.clone(), |present| merge(present, item, schema)));
-        done.push(key);
-        c += 1;
+        if let Some((here, item)) = here {
+            if !config_keys.contains(here) {
+                merged.push(item.clone());
+                l += 1;
+                continue;
+            }
+            if done.contains(&here) {
+                l += 1;
+            }
+        }
+        if let Some((key, item)) = wanted {
+            merged.push(both(key, item));
+            done.push(key);
+            if shared.peek() == Some(&key) {
+                shared.next();
+            }
+            c += 1;
+        }
     }
     merged
 }
@@ -68,7 +94,7 @@ mod tests {
         let config = json!([{"k": "c"}, {"k": "d"}, {"k": "a", "w": 2}]);
         assert_eq!(
             merge(&live, &config, Some(&schema)),
-            json!([{"k": "c"}, {"k": "d"}, {"k": "a", "v": 1, "w": 2}, {"k": "b"}])
+            json!([{"k": "b"}, {"k": "c"}, {"k": "d"}, {"k": "a", "v": 1, "w": 2}])
         );
     }
 }

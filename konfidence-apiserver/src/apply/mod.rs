@@ -16,8 +16,10 @@ mod merge;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 pub(crate) use managed::Manager;
+pub(crate) use typed::misfit;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -104,6 +106,10 @@ pub(crate) fn track(live: &Value, new: &mut Value, schema: &Structural, manager:
     if !taken.is_empty() {
         let before = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
         entries.set(manager, before.union(&taken), Some(seconds(now)));
+        // A scale is another kind, and on the way from it and back the time gets lost.
+        if manager.subresource == "scale" {
+            entries.0.iter_mut().filter(|entry| entry.manager == *manager).for_each(|entry| entry.time = None);
+        }
     }
     entries.write_to(new);
 }
@@ -150,11 +156,14 @@ fn apply_once(
     let live_bare = bare(live);
     let mut entries = before.clone();
     let last = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
-    let wanted = fields_of(config, schema).difference(&nobodys());
-    entries.set(manager, wanted, None);
+    // What nobody owns counts as wanted until the merge is done: the name that a configuration always holds keeps the
+    // metadata from going with its last owned field.
+    let wanted = fields_of(config, schema);
+    entries.set(manager, wanted.clone(), None);
 
     let merged = merge::merge(&live_bare, config, Some(schema));
     let mut new = prune(&merged, &entries, &last, schema);
+    entries.set(manager, wanted.difference(&nobodys()), None);
 
     let changes = compare(&live_bare, &new, schema);
     let written = changes.modified.union(&changes.added);
@@ -165,18 +174,17 @@ fn apply_once(
         entry.fields = entry.fields.difference(&contested).difference(&changes.removed);
     }
     if !force && !conflicts.is_empty() {
-        conflicts.sort_by(|a, b| (&a.manager, &a.path).cmp(&(&b.manager, &b.path)));
+        // Stable: the paths of one manager stay in their order.
+        conflicts.sort_by(|a, b| a.manager.cmp(&b.manager));
         return Err(Conflicts(conflicts));
     }
     entries.0.retain(|entry| !entry.fields.is_empty());
-    let same_owners = before.0.len() == entries.0.len()
-        && before.0.iter().all(|entry| entries.get(&entry.manager).is_some_and(|now| now.fields == entry.fields));
-    if changes.is_same() && same_owners {
-        before.write_to(&mut new);
-        return Ok(new);
+    // The time of an entry is that of the last change of the object through it: taking part in what is there already
+    // has none.
+    if !changes.is_same() {
+        let fields = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
+        entries.set(manager, fields, Some(seconds(now)));
     }
-    let fields = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
-    entries.set(manager, fields, Some(seconds(now)));
     entries.write_to(&mut new);
     Ok(new)
 }

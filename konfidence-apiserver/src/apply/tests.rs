@@ -71,7 +71,20 @@ fn a_field_stays_when_another_owner_is_left() {
     let live = applied(&live, json!({"a": "x"}), "two").expect("the same value is no conflict");
     let live = applied(&live, json!({"b": 1}), "one").expect("no conflict");
     assert_eq!(live["spec"], json!({"a": "x", "b": 1}));
-    assert_eq!(owners(&live), ["one .spec.b", "two .spec.a"]);
+    // Who only took part in what was there has no time of change, and comes first.
+    assert_eq!(owners(&live), ["two .spec.a", "one .spec.b"]);
+}
+
+#[test]
+fn dropping_the_last_label_takes_neither_the_metadata_nor_the_owners() {
+    let mut config = object(json!({"a": "x"}));
+    config["metadata"]["labels"] = json!({"k": "v"});
+    let mut live = apply(&empty(), &config, &schema(), &applier("one"), false, now()).expect("no conflict");
+    live["metadata"]["uid"] = "u".into();
+    let live = applied(&live, json!({"a": "x"}), "one").expect("no conflict");
+    assert_eq!(live["metadata"]["uid"], "u");
+    assert_eq!(live["metadata"].get("labels"), None);
+    assert_eq!(owners(&live), ["one .spec.a"]);
 }
 
 #[test]

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SelfSubjectRulesReview};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount};
 use k8s_openapi::api::events::v1::Event as EventsV1Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use konfidence_sdk::store::engine::{Engine, ResourceType};
 use schemars::JsonSchema;
 
 use crate::registry::Served;
-use crate::resource::{ASKED, Column, Resource, STORED, View, ownership};
+use crate::resource::{ASKED, Column, READ, Resource, STORED, View, ownership};
 
 /// Group of custom resource definitions.
 pub(crate) const APIEXTENSIONS: &str = "apiextensions.k8s.io";
@@ -30,6 +30,7 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
     served.add(stored::<Namespace>(
         engine,
         &Names {
+            verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
             short: &["ns"],
             namespaced: false,
             status: true,
@@ -51,7 +52,7 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
     served.add(stored::<ServiceAccount>(
         engine,
         &Names { short: &["sa"], ..Names::core("ServiceAccount", "serviceaccounts") },
-        &[column("Secrets", "string", "secrets"), age()],
+        &[age()],
     ));
     let events = Names { short: &["ev"], selectable: EVENT_FIELDS, ..Names::core("Event", "events") };
     served.add(stored::<Event>(engine, &events, &event_columns()));
@@ -92,6 +93,18 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
         },
         &[column("Created At", "date-time", ".metadata.creationTimestamp")],
     ));
+
+    // Nothing here has quotas or limits, but clients that describe a namespace ask for them.
+    served.add(stored::<ResourceQuota>(
+        engine,
+        &Names { short: &["quota"], verbs: READ, ..Names::core("ResourceQuota", "resourcequotas") },
+        &[age()],
+    ));
+    served.add(stored::<LimitRange>(
+        engine,
+        &Names { short: &["limits"], verbs: READ, ..Names::core("LimitRange", "limitranges") },
+        &[column("Created At", "string", ".metadata.creationTimestamp")],
+    ));
     served.add(asked::<SelfSubjectReview>("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"));
     served.add(asked::<SelfSubjectAccessReview>(
         "authorization.k8s.io",
@@ -130,6 +143,7 @@ struct Names {
     status: bool,
     generations: bool,
     selectable: &'static [&'static str],
+    verbs: &'static [&'static str],
 }
 
 impl Names {
@@ -144,6 +158,7 @@ impl Names {
             status: false,
             generations: false,
             selectable: &[],
+            verbs: STORED,
         }
     }
 }
@@ -171,10 +186,11 @@ fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
         status: names.status,
         scale: None,
         selectable: owned(names.selectable),
-        verbs: STORED,
+        verbs: names.verbs,
         deprecation: None,
         collection: None,
         view: View::Same,
+        storage: None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The life of a namespace: it is made with a finalizer of its own, and its deletion takes its contents first.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::select_all;
@@ -9,10 +11,16 @@ use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope, Wri
 use serde_json::{Value, json};
 
 use crate::http::Call;
-use crate::json::{seconds, text};
+use crate::json::{list, seconds, text};
 use crate::resource::{Resource, View};
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
+
+/// How long the contents of a deleted namespace are left alone.
+const LINGERING: Duration = Duration::from_secs(3);
+
+/// How long after a change in a terminating namespace it is swept again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Whether nobody may delete it.
 pub(crate) fn is_protected(name: &str) -> bool {
@@ -28,14 +36,12 @@ pub(crate) fn complete(namespace: &mut Value) {
         let labels = metadata.entry("labels").or_insert_with(|| json!({}));
         labels["kubernetes.io/metadata.name"] = name.into();
     }
-    let spec = namespace.get("spec").filter(|spec| spec.is_object());
-    let has_finalizer = spec
-        .and_then(|spec| spec.get("finalizers"))
-        .and_then(Value::as_array)
-        .is_some_and(|finalizers| finalizers.iter().any(|one| one == "kubernetes"));
-    if !has_finalizer {
-        let mut finalizers =
-            spec.and_then(|spec| spec.get("finalizers")).and_then(Value::as_array).cloned().unwrap_or_default();
+}
+
+/// Adds the finalizer that a namespace is held by until it is empty. It is nobody's: the server itself put it there.
+pub(crate) fn hold(namespace: &mut Value) {
+    let mut finalizers = list(namespace, "/spec/finalizers").to_vec();
+    if !finalizers.iter().any(|one| one == "kubernetes") {
         finalizers.push("kubernetes".into());
         namespace["spec"] = json!({"finalizers": finalizers});
     }
@@ -87,6 +93,7 @@ pub(crate) fn found(api: &Api) {
             "status": {"phase": "Active"},
         });
         complete(&mut namespace);
+        hold(&mut namespace);
         // It is there already when the engine is not new.
         let _ = namespaces.create(namespace, Scope::Whole);
     }
@@ -101,15 +108,20 @@ pub(crate) fn resume(api: &Arc<Api>) {
 }
 
 /// Begins the end of a namespace that was just marked as deleted; what it looks like now.
+///
+/// Its contents go a moment later: a real namespace lingers, too, and who deletes a namespace together with what is in
+/// it (`kubectl delete -f`) still finds the rest.
 pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
     let (resource, namespaces) = resource(api).ok()?;
-    set_status(&namespaces, name, &json!({"phase": "Terminating"}));
+    set_status(&namespaces, name, |status| status["phase"] = "Terminating".into());
     let shown = namespaces.get("", name).map(|namespace| resource.show(namespace.json()));
-    if let Left::Objects(left) = sweep(api, &namespaces, name) {
-        set_status(&namespaces, name, &remaining(api, left.len()));
-        let (api, name) = (Arc::clone(api), name.to_owned());
-        crate::server::spawn(async move { finish(&api, &namespaces, &name, left).await });
-    }
+    let (api, name) = (Arc::clone(api), name.to_owned());
+    crate::server::spawn(async move {
+        tokio::time::sleep(LINGERING).await;
+        if let Left::Objects(left) = sweep(&api, &namespaces, &name) {
+            finish(&api, &namespaces, &name, left).await;
+        }
+    });
     shown
 }
 
@@ -131,6 +143,8 @@ async fn finish(api: &Arc<Api>, namespaces: &Collection, name: &str, mut left: V
             _ = changes.next() => {}
             _ = ended.wait_for(|ended| *ended) => return,
         }
+        // A real namespace is looked at again after a moment, so that who waits for its end sees it.
+        tokio::time::sleep(AGAIN).await;
         match sweep(api, namespaces, name) {
             Left::Nothing => return,
             Left::Objects(still) => left = still,
@@ -141,6 +155,7 @@ async fn finish(api: &Arc<Api>, namespaces: &Collection, name: &str, mut left: V
 /// Deletes everything in the namespace; if nothing is left, the namespace too.
 fn sweep(api: &Api, namespaces: &Collection, name: &str) -> Left {
     let mut left = Vec::new();
+    let (mut resources, mut finalizers) = (Vec::new(), BTreeMap::<String, usize>::new());
     let mut seen: Vec<(String, String)> = Vec::new();
     for resource in
         api.registry.served().resources().filter(|resource| resource.namespaced && resource.view == View::Same)
@@ -157,9 +172,19 @@ fn sweep(api: &Api, namespaces: &Collection, name: &str) -> Left {
         let listing = collection.list(Some(name));
         if !listing.items.is_empty() {
             left.push((collection.clone(), listing.revision));
+            let count = listing.items.len();
+            resources.push(format!("{}.{} has {count} resource instances", resource.plural, resource.group));
+            for finalizer in listing.items.iter().flat_map(|object| list(object.json(), "/metadata/finalizers")) {
+                *finalizers.entry(finalizer.as_str().unwrap_or_default().to_owned()).or_default() += 1;
+            }
         }
     }
     if !left.is_empty() {
+        resources.sort();
+        let held: Vec<String> =
+            finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+        let now = seconds(api.clock.now());
+        set_status(namespaces, name, |status| remain(status, &resources.join(", "), &held.join(", "), &now));
         return Left::Objects(left);
     }
     let finalized = namespaces.update("", name, &Precondition::default(), Scope::Whole, |namespace| {
@@ -177,21 +202,58 @@ fn sweep(api: &Api, namespaces: &Collection, name: &str) -> Left {
     Left::Nothing
 }
 
-fn set_status(namespaces: &Collection, name: &str, status: &Value) {
+fn set_status(namespaces: &Collection, name: &str, change: impl Fn(&mut Value)) {
     let _ = namespaces.update("", name, &Precondition::default(), Scope::Whole, |namespace| {
         let mut namespace = namespace.json().clone();
-        namespace["status"] = status.clone();
+        if !namespace["status"].is_object() {
+            namespace["status"] = json!({});
+        }
+        change(&mut namespace["status"]);
         Ok::<_, EngineError>(namespace)
     });
 }
 
-fn remaining(api: &Api, kinds: usize) -> Value {
-    let now = seconds(api.clock.now());
-    json!({"phase": "Terminating", "conditions": [{
-        "type": "NamespaceFinalizersRemaining",
-        "status": "True",
-        "reason": "SomeFinalizersRemain",
-        "message": format!("Some content in the namespace has finalizers remaining: objects of {kinds} resources"),
-        "lastTransitionTime": now,
-    }]})
+/// Says what keeps a namespace from going. A condition keeps its time unless its status changes.
+fn remain(status: &mut Value, resources: &str, finalizers: &str, now: &str) {
+    let known = status["conditions"].as_array().cloned().unwrap_or_default();
+    let condition = |kind: &str, is: &str, reason: &str, message: &str| {
+        let before = known.iter().find(|one| one["type"] == kind && one["status"] == is);
+        let since = before.map_or_else(|| Value::from(now), |before| before["lastTransitionTime"].clone());
+        json!({"type": kind, "status": is, "lastTransitionTime": since, "reason": reason, "message": message})
+    };
+    let held = if finalizers.is_empty() {
+        condition(FINALIZERS, "False", "ContentHasNoFinalizers", "All content-preserving finalizers finished")
+    } else {
+        let message = format!("Some content in the namespace has finalizers remaining: {finalizers}");
+        condition(FINALIZERS, "True", "SomeFinalizersRemain", &message)
+    };
+    status["conditions"] = json!([
+        condition(
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered"
+        ),
+        condition(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed"
+        ),
+        condition(
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization"
+        ),
+        condition(
+            "NamespaceContentRemaining",
+            "True",
+            "SomeResourcesRemain",
+            &format!("Some resources are remaining: {resources}")
+        ),
+        held,
+    ]);
 }
+
+const FINALIZERS: &str = "NamespaceFinalizersRemaining";

@@ -3,10 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SelfSubjectRulesReview};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount};
+use k8s_openapi::api::events::v1::Event as EventsV1Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ListMeta, ObjectMeta, Status};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::schema::Schema;
 
@@ -16,6 +22,16 @@ const LISTS: &[(&str, Option<&str>)] = &[
     ("/properties/finalizers", None),
     ("/properties/secrets", Some("name")),
     ("/properties/status/properties/conditions", Some("type")),
+];
+
+/// Parts of built-in kinds that have one owner as a whole.
+const ATOMIC: &[&str] = &[
+    "/properties/ownerReferences/items",
+    "/properties/secrets/items",
+    "/properties/imagePullSecrets/items",
+    "/properties/involvedObject",
+    "/properties/regarding",
+    "/properties/related",
 ];
 
 /// The schema of a type, with everything it refers to written out. It is made once in a process.
@@ -52,7 +68,53 @@ fn make<K: JsonSchema>() -> Schema {
             }
         }
     }
+    for pointer in ATOMIC {
+        if let Some(part) = schema.pointer_mut(pointer) {
+            part["x-kubernetes-map-type"] = "atomic".into();
+        }
+    }
     compile(schema)
+}
+
+/// Every type that the built-in kinds are made of, by its name and with references to the others: what `OpenAPI` shows.
+/// (What checks an object has the types written out, since ownership and defaults follow one tree.)
+pub(crate) fn definitions() -> &'static Map<String, Value> {
+    static MADE: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+        let mut settings = SchemaSettings::openapi3();
+        settings.meta_schema = None;
+        let mut generator = settings.into_generator();
+        generator.subschema_for::<Namespace>();
+        generator.subschema_for::<ConfigMap>();
+        generator.subschema_for::<Secret>();
+        generator.subschema_for::<ServiceAccount>();
+        generator.subschema_for::<Event>();
+        generator.subschema_for::<EventsV1Event>();
+        generator.subschema_for::<Lease>();
+        generator.subschema_for::<LimitRange>();
+        generator.subschema_for::<ResourceQuota>();
+        generator.subschema_for::<CustomResourceDefinition>();
+        generator.subschema_for::<SelfSubjectReview>();
+        generator.subschema_for::<SelfSubjectAccessReview>();
+        generator.subschema_for::<SelfSubjectRulesReview>();
+        generator.subschema_for::<ListMeta>();
+        generator.subschema_for::<DeleteOptions>();
+        generator.subschema_for::<Status>();
+        let mut all = generator.take_definitions(true);
+        for (name, definition) in &mut all {
+            // As in `make`; events alone say so themselves.
+            let required = definition.get_mut("required").and_then(Value::as_array_mut);
+            if let Some(required) = required.filter(|_| !name.ends_with(".core.v1.Event")) {
+                required.retain(|field| field != "metadata");
+            }
+        }
+        let phase =
+            all.get_mut("io.k8s.api.core.v1.NamespaceStatus").and_then(|one| one.pointer_mut("/properties/phase"));
+        if let Some(phase) = phase {
+            phase["enum"] = json!(["Active", "Terminating"]);
+        }
+        all
+    });
+    &MADE
 }
 
 /// The schema of `metadata`.

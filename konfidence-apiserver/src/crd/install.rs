@@ -6,8 +6,8 @@ use konfidence_sdk::store::engine::{Collection, ResourceType};
 use serde_json::{Value, json};
 
 use crate::json;
-use crate::registry::Served;
-use crate::resource::{CUSTOM, Column, Resource, Scale, View, ownership};
+use crate::registry::{Served, priority};
+use crate::resource::{CUSTOM, Column, Resource, Scale, Storage, View, ownership};
 use crate::schema::Schema;
 use crate::server::Api;
 
@@ -68,6 +68,13 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
         status_subresource: storage.is_some_and(has_status),
         counts_generations: true,
     });
+    let group_version = |version: &Value| format!("{}/{}", text(crd, "/spec/group"), text(version, "/name"));
+    let since = api.engine.revision();
+    let stored = || {
+        let source = storage.and_then(|version| version.pointer("/schema/openAPIV3Schema"))?;
+        let schema = Schema::shared(source).ok()?;
+        Some(Storage { schema, api_version: storage.map(group_version)?, since })
+    };
     super::versions(crd)
         .filter(|version| flag(version, "served"))
         .filter_map(|version| {
@@ -113,18 +120,20 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
                 deprecation: flag(version, "deprecated").then(|| {
                     let own = text(version, "/deprecationWarning");
                     if own.is_empty() {
-                        format!(
-                            "{}/{} {} is deprecated",
-                            text(crd, "/spec/group"),
-                            text(version, "/name"),
-                            text(crd, "/spec/names/kind")
-                        )
+                        let kind = text(crd, "/spec/names/kind");
+                        let newer = super::versions(crd)
+                            .filter(|one| flag(one, "served") && !flag(one, "deprecated"))
+                            .max_by_key(|one| priority(&text(one, "/name")))
+                            .map(|one| format!("; use {} {kind}", group_version(one)))
+                            .unwrap_or_default();
+                        format!("{} {kind} is deprecated{newer}", group_version(version))
                     } else {
                         own
                     }
                 }),
                 collection: Some(collection.clone()),
                 view: View::Same,
+                storage: stored(),
             })
         })
         .collect()

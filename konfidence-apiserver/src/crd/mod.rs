@@ -13,6 +13,7 @@ use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, EngineError, Scope};
 use serde_json::{Map, Value, json};
 
+use crate::apply::{self, Manager};
 use crate::json::{seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
@@ -79,6 +80,25 @@ pub(crate) fn first_status(api: &Api, crd: &Value) -> Value {
     }
 }
 
+/// Gives a new definition its first status, which is the server's.
+pub(crate) fn begin(api: &Api, resource: &Resource, crd: &mut Value) {
+    let status = first_status(api, crd);
+    crd["status"] = json!({
+        "conditions": [],
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": status["storedVersions"],
+    });
+    let before = crd.clone();
+    crd["status"] = status;
+    let server = Manager {
+        name: "kube-apiserver".to_owned(),
+        applies: false,
+        api_version: resource.api_version(),
+        subresource: "status".to_owned(),
+    };
+    apply::track(&before, crd, &resource.ownership, &server, api.clock.now());
+}
+
 fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
     crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
 }
@@ -141,8 +161,8 @@ pub(crate) fn hold(api: &Api, resource: &Resource, name: &str) -> ApiResult<()> 
             conditions.push(json!({
                 "type": "Terminating",
                 "status": "True",
-                "reason": "InstanceDeletionPending",
-                "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                "reason": "InstanceDeletionInProgress",
+                "message": "CustomResource deletion is in progress",
                 "lastTransitionTime": now,
             }));
         }

@@ -329,7 +329,7 @@ fn check_defaults(schema: &Value, structure: &Structural, at: &str, errors: &mut
             ));
         }
         compiled.default(&mut value);
-        for error in compiled.check(&value, None) {
+        for error in compiled.check(&value, None, false) {
             let field = if error.field == "<nil>" || error.field.is_empty() {
                 String::new()
             } else {

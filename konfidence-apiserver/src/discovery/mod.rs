@@ -189,11 +189,12 @@ fn subresources(resource: &Resource) -> Vec<Part<'_>> {
     if resource.group.is_empty() && resource.plural == "namespaces" {
         parts.push(Part { name: "finalize", kind: &resource.kind, verbs: &["update"] });
     }
-    if resource.scale.is_some() {
-        parts.push(Part { name: "scale", kind: "Scale", verbs: &["get", "patch", "update"] });
-    }
+    // In this order, as the real server lists them.
     if resource.status {
         parts.push(Part { name: "status", kind: &resource.kind, verbs: &["get", "patch", "update"] });
+    }
+    if resource.scale.is_some() {
+        parts.push(Part { name: "scale", kind: "Scale", verbs: &["get", "patch", "update"] });
     }
     parts
 }

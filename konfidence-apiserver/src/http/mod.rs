@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
+mod order;
 pub(crate) mod params;
 pub(crate) mod path;
 pub(crate) mod protobuf;
@@ -86,7 +87,7 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
         return reply;
     }
     let accept = accept?;
-    let target = path::target(&served, &parts).ok_or_else(ApiError::no_such_path)?;
+    let target = path::target(&served, &parts)?;
     let (head, body) = request.into_parts();
     let params = Params::of(&head.method, &head.uri)?;
     let user = User::of(&head.headers);
@@ -116,7 +117,7 @@ fn root(
         ["api", "v1"] => Reply::object(discovery::resources(served, "", "v1")?),
         ["apis", group] => Reply::object(discovery::group(served, group)?),
         ["apis", group, version] => Reply::object(discovery::resources(served, group, version)?),
-        ["openapi", "v2"] => return Some(openapi::v2(served, request.headers()).map(Reply::object)),
+        ["openapi", "v2"] => return Some(openapi::v2::reply(served, request.headers())),
         ["openapi", "v3"] => Reply::object(openapi::v3::index(served)),
         ["openapi", "v3", "api", version] => Reply::object(openapi::v3::document(served, "", version, &api.openapi)?),
         ["openapi", "v3", "apis", group, version] => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::registry::Served;
 use crate::resource::Resource;
+use crate::status::{ApiError, ApiResult};
 
 /// A resource, and as much of an object as the path names.
 #[derive(Clone)]
@@ -30,8 +31,29 @@ pub(crate) fn parts(path: &str) -> Option<Vec<String>> {
     path.split('/').filter(|part| !part.is_empty()).map(decoded).collect()
 }
 
-/// Finds what `parts`, the path below `/api` or `/apis`, names. `None`: nothing is served there.
-pub(crate) fn target(served: &Served, parts: &[String]) -> Option<Target> {
+/// Finds what `parts`, the path below `/api` or `/apis`, names.
+///
+/// # Errors
+/// 404 when nothing is served there; of a custom resource that has no such subresource it says that the object is not
+/// found, as the real server does.
+pub(crate) fn target(served: &Served, parts: &[String]) -> ApiResult<Target> {
+    let target = parsed(served, parts).ok_or_else(ApiError::no_such_path)?;
+    let resource = &target.resource;
+    let subresource_served = match target.subresource.as_deref() {
+        None => true,
+        Some("status") => resource.status,
+        Some("scale") => resource.scale.is_some(),
+        Some("finalize") => resource.group.is_empty() && resource.plural == "namespaces",
+        Some(_) => false,
+    };
+    match target.name.as_deref() {
+        _ if subresource_served => Ok(target),
+        Some(name) if resource.custom => Err(ApiError::not_found(resource, name)),
+        _ => Err(ApiError::no_such_path()),
+    }
+}
+
+fn parsed(served: &Served, parts: &[String]) -> Option<Target> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] => ("", *version, rest),
@@ -60,14 +82,7 @@ pub(crate) fn target(served: &Served, parts: &[String]) -> Option<Target> {
         [plural, name, sub] => (find(plural).filter(|resource| !resource.namespaced)?, None, some(name), some(sub)),
         _ => return None,
     };
-    let subresource_served = match subresource.as_deref() {
-        None => true,
-        Some("status") => resource.status,
-        Some("scale") => resource.scale.is_some(),
-        Some("finalize") => resource.group.is_empty() && resource.plural == "namespaces",
-        Some(_) => false,
-    };
-    subresource_served.then_some(Target { resource, namespace, name, subresource })
+    Some(Target { resource, namespace, name, subresource })
 }
 
 fn decoded(part: &str) -> Option<String> {

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use serde_json::Value;
 
 use super::accept::Encoding;
+use super::order::Ordered;
 use crate::status::ApiError;
 
 /// Lines of a watch.
@@ -24,6 +25,7 @@ pub(crate) struct Reply {
 enum Content {
     Object(Value),
     Text(&'static str),
+    Bytes(Vec<u8>),
     Lines(Lines),
 }
 
@@ -47,6 +49,11 @@ impl Reply {
         Self::new(200, Content::Text(text))
     }
 
+    /// 200 with bytes that are no JSON; their content type has to be named.
+    pub(crate) fn bytes(bytes: Vec<u8>) -> Self {
+        Self::new(200, Content::Bytes(bytes))
+    }
+
     /// 200 with a stream that goes on.
     pub(crate) fn lines(lines: Lines) -> Self {
         Self::new(200, Content::Lines(lines))
@@ -54,6 +61,9 @@ impl Reply {
 
     /// A refusal.
     pub(crate) fn error(error: &ApiError) -> Self {
+        if error.nowhere {
+            return Self::new(error.code, Content::Text("404 page not found\n"));
+        }
         Self { retry_after: error.retry_after, ..Self::new(error.code, Content::Object(error.to_status())) }
     }
 
@@ -75,6 +85,7 @@ impl Reply {
     pub(crate) fn into_response(self, encoding: Encoding) -> Response<Body> {
         let (content_type, body) = match self.content {
             Content::Text(text) => ("text/plain; charset=utf-8", Body::from(text)),
+            Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
             Content::Lines(lines) => ("application/json", Body::from_stream(lines)),
             Content::Object(value) => {
                 let (content_type, bytes) = encode(&value, encoding);
@@ -99,18 +110,25 @@ impl Reply {
     }
 }
 
+/// A value as one line of JSON.
+pub(crate) fn line(value: &Value) -> Vec<u8> {
+    let mut line = serde_json::to_vec(&Ordered(value)).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
 fn encode(value: &Value, encoding: Encoding) -> (&'static str, Vec<u8>) {
     if encoding == Encoding::Yaml
         && let Ok(yaml) = serde_saphyr::to_string(value)
     {
         return ("application/yaml", yaml.into_bytes());
     }
-    let mut json = match encoding {
-        Encoding::Pretty => serde_json::to_vec_pretty(value),
-        Encoding::Json | Encoding::Yaml => serde_json::to_vec(value),
-    }
+    let json = match encoding {
+        Encoding::Pretty => serde_json::to_vec_pretty(&Ordered(value)),
+        Encoding::Json | Encoding::Yaml => return ("application/json", line(value)),
+    };
     // A `Value` has no map with keys that are no text, so it always has a JSON form.
-    .unwrap_or_default();
+    let mut json = json.unwrap_or_default();
     json.push(b'\n');
     ("application/json", json)
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use crate::builtin::schemas::definitions;
 use crate::registry::Served;
-use crate::resource::{METADATA, Resource};
+use crate::resource::Resource;
 
 /// Documents that have been made, by group and version, each with the resources that it was made from.
 #[derive(Default)]
@@ -72,52 +73,9 @@ pub(crate) fn build(served: &Served, group: &str, version: &str) -> Option<Value
     let found = served.version(group, version)?;
     let mut schemas = Map::new();
     let mut paths = Map::new();
-    schemas.insert(OBJECT_META.into(), clean(&METADATA.source));
-    schemas.insert(
-        LIST_META.into(),
-        json!({
-            "description": "ListMeta describes metadata that synthetic resources must have, including lists and \
-                various status objects.",
-            "type": "object",
-            "properties": {
-                "continue": {"type": "string"},
-                "remainingItemCount": {"type": "integer", "format": "int64"},
-                "resourceVersion": {"type": "string"},
-            },
-        }),
-    );
-    schemas.insert(
-        DELETE_OPTIONS.into(),
-        json!({
-            "description": "DeleteOptions may be provided when deleting an API object.",
-            "type": "object",
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "dryRun": {"type": "array", "items": {"type": "string"}},
-                "gracePeriodSeconds": {"type": "integer", "format": "int64"},
-                "orphanDependents": {"type": "boolean"},
-                "preconditions": {"type": "object", "properties": {
-                    "resourceVersion": {"type": "string"}, "uid": {"type": "string"}}},
-                "propagationPolicy": {"type": "string"},
-            },
-        }),
-    );
-    schemas.insert(
-        STATUS.into(),
-        json!({
-            "description": "Status is a return value for calls that don't return other objects.",
-            "type": "object",
-            "properties": {
-                "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "code": {"type": "integer"},
-                "message": {"type": "string"}, "reason": {"type": "string"}, "status": {"type": "string"},
-                "details": {"type": "object"}, "metadata": {"$ref": reference(LIST_META)},
-            },
-        }),
-    );
     for resource in found.resources.values() {
         let name = component(resource);
-        schemas.insert(name.clone(), kind_schema(resource));
+        schemas.insert(name.clone(), kind_schema(resource, &name));
         if resource.collection.is_some() {
             let list_name = format!("{name}List");
             schemas.insert(list_name.clone(), list_schema(resource, &name));
@@ -126,12 +84,38 @@ pub(crate) fn build(served: &Served, group: &str, version: &str) -> Option<Value
             }
         }
     }
+    for name in [OBJECT_META, LIST_META, DELETE_OPTIONS, STATUS] {
+        refer(&json!({"$ref": reference(name)}), &mut schemas);
+    }
+    let own: Vec<Value> = schemas.values().cloned().collect();
+    for schema in &own {
+        refer(schema, &mut schemas);
+    }
     Some(json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.36.0"},
+        "info": {"title": "Kubernetes", "version": "v1.36.1"},
         "paths": paths,
         "components": {"schemas": schemas},
     }))
+}
+
+/// Adds every built-in type that `schema` refers to, and what those refer to.
+fn refer(schema: &Value, schemas: &mut Map<String, Value>) {
+    match schema {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(REFERENCE));
+            if let Some(name) = name
+                && !schemas.contains_key(name)
+                && let Some(definition) = definitions().get(name)
+            {
+                schemas.insert(name.to_owned(), clean(definition));
+                refer(definition, schemas);
+            }
+            fields.values().for_each(|below| refer(below, schemas));
+        }
+        Value::Array(items) => items.iter().for_each(|below| refer(below, schemas)),
+        _ => {}
+    }
 }
 
 /// `cloud.konfidence.v1alpha1.Stage`; built-in kinds have the names that the real server gives them.
@@ -148,8 +132,10 @@ fn component(resource: &Resource) -> String {
     }
 }
 
+const REFERENCE: &str = "#/components/schemas/";
+
 fn reference(name: &str) -> String {
-    format!("#/components/schemas/{name}")
+    format!("{REFERENCE}{name}")
 }
 
 fn gvk(resource: &Resource) -> Value {
@@ -165,7 +151,12 @@ const KIND: &str = "Kind is a string value representing the REST resource this o
 const META: &str = "Standard object's metadata. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-fn kind_schema(resource: &Resource) -> Value {
+fn kind_schema(resource: &Resource, name: &str) -> Value {
+    if let Some(definition) = definitions().get(name).filter(|_| !resource.custom) {
+        let mut schema = clean(definition);
+        schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
+        return schema;
+    }
     let mut schema = clean(&resource.schema.source);
     if !schema.is_object() {
         schema = json!({"type": "object"});

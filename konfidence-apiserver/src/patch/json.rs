@@ -15,8 +15,20 @@ const MOST_OPERATIONS: usize = 10_000;
 /// 400 when it is no JSON patch, 413 when it has too many operations.
 pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Patch> {
     let value = body::json(bytes)?.value;
-    let patch: Patch = serde_json::from_value(value)
-        .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+    let found = match &value {
+        Value::Array(_) => None,
+        Value::Null => Some("null"),
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::String(_) => Some("string"),
+        Value::Object(_) => Some("object"),
+    };
+    if let Some(found) = found {
+        return Err(ApiError::bad_request(format!(
+            "error decoding patch: json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
+        )));
+    }
+    let patch: Patch = serde_json::from_value(value).map_err(|_| ApiError::unprocessable())?;
     if patch.0.len() > MOST_OPERATIONS {
         return Err(ApiError::too_large(MOST_OPERATIONS));
     }
@@ -28,11 +40,5 @@ pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Patch> {
 /// # Errors
 /// 422 when an operation does not fit the object or a test fails.
 pub(crate) fn apply(patch: &Patch, object: &mut Value) -> ApiResult<()> {
-    json_patch::patch(object, patch).map_err(|error| {
-        let mut refused = ApiError::bad_request("");
-        refused.code = 422;
-        refused.reason = "Invalid";
-        refused.message = format!("the server rejected our request due to an error in our request: {error}");
-        refused
-    })
+    json_patch::patch(object, patch).map_err(|_| ApiError::unprocessable())
 }

@@ -1,5 +1,7 @@
 //! Strategic merge: a merge patch that knows which lists are merged by key, for the kinds that are built in.
 
+use std::collections::VecDeque;
+
 use serde_json::{Map, Value};
 
 use crate::status::{ApiError, ApiResult};
@@ -88,11 +90,20 @@ fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResu
 
 fn merge_list(patch: &[Value], present: &mut Vec<Value>, key: Option<&str>) -> ApiResult<()> {
     let Some(key) = key else {
+        // What the patch names comes first, in its order, unless the present order says otherwise.
+        let place = |item: &Value| present.iter().position(|one| one == item);
+        let mut left: VecDeque<Value> = present.iter().filter(|item| !patch.contains(item)).cloned().collect();
+        let mut merged = Vec::with_capacity(present.len() + patch.len());
         for item in patch {
-            if !present.contains(item) {
-                present.push(item.clone());
+            while let Some(kept) = left.pop_front_if(|kept| place(item).is_some_and(|at| place(kept) < Some(at))) {
+                merged.push(kept);
+            }
+            if !merged.contains(item) {
+                merged.push(item.clone());
             }
         }
+        merged.extend(left);
+        *present = merged;
         return Ok(());
     };
     if patch.iter().any(|item| item.get("$patch").and_then(Value::as_str) == Some("replace") && item.get(key).is_none())
@@ -139,6 +150,6 @@ mod tests {
         let mut object = json!({"metadata": {"finalizers": ["a", "b"]}});
         let patch = json!({"metadata": {"finalizers": ["c"], "$deleteFromPrimitiveList/finalizers": ["a"]}});
         apply(&patch, &mut object).expect("applies");
-        assert_eq!(object, json!({"metadata": {"finalizers": ["b", "c"]}}));
+        assert_eq!(object, json!({"metadata": {"finalizers": ["c", "b"]}}));
     }
 }

@@ -94,14 +94,15 @@ impl Schema {
     /// Everything that is wrong with `object`; `old` is its present state on an update.
     ///
     /// A value that was wrong before and has not changed is let pass (ratcheting), so that a stricter schema does not
-    /// stop a write that has nothing to do with it.
-    pub(crate) fn check(&self, object: &Value, old: Option<&Value>) -> FieldErrors {
+    /// stop a write that has nothing to do with it. `refused`: something else is wrong with it already, so its rules
+    /// need not be asked.
+    pub(crate) fn check(&self, object: &Value, old: Option<&Value>, refused: bool) -> FieldErrors {
         let mut errors = self.values.check(object);
         errors.extend(unique::check(object, &self.structure));
         if let Some(old) = old {
             errors.retain(|error| !ratchet::is_unchanged(&error.field, object, old, &self.structure));
         }
-        if errors.iter().any(FieldError::is_blocking) {
+        if refused || errors.iter().any(FieldError::is_blocking) {
             if !self.rules.is_empty() {
                 errors.push(FieldError::invalid(
                     "<nil>",

@@ -28,8 +28,26 @@ impl Values {
                 translate(&error, &mut errors);
             }
         }
-        errors
+        first_of_each_text(errors)
     }
+}
+
+/// Of a text only the first thing that is wrong is told: too long, too short, or not of the pattern.
+fn first_of_each_text(errors: FieldErrors) -> FieldErrors {
+    let rank = |error: &FieldError| match error.kind {
+        FieldErrorType::TooLong => Some(0),
+        FieldErrorType::Invalid if error.detail.contains(" in body should be at least ") => Some(1),
+        FieldErrorType::Invalid if error.detail.contains(" in body should match ") => Some(2),
+        _ => None,
+    };
+    let worse = |error: &FieldError| {
+        let own = rank(error);
+        errors
+            .iter()
+            .any(|other| other.field == error.field && own.is_some() && rank(other) < own && rank(other).is_some())
+    };
+    let kept: Vec<bool> = errors.iter().map(|error| !worse(error)).collect();
+    errors.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(error, _)| error).collect()
 }
 
 /// The schema in plain JSON schema: without the `x-kubernetes-` words, with `OpenAPI`'s own spellings

@@ -32,7 +32,13 @@ impl Selection {
                 || resource.selectable.iter().any(|selectable| selectable == field)
         };
         if let Some(field) = fields.fields().find(|field| !offered(field)) {
-            return Err(ApiError::bad_request(format!("field label not supported: {field}")));
+            // Kinds that have fields of their own say it otherwise.
+            let why = if resource.custom || !resource.selectable.is_empty() {
+                format!("field label not supported: {field}")
+            } else {
+                format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+            };
+            return Err(ApiError::bad_request(why));
         }
         Ok(Self { labels, fields })
     }

@@ -21,7 +21,6 @@ pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     match column.json_path.as_str() {
         "age" => since("/metadata/creationTimestamp").unwrap_or_else(unknown).into(),
         "data" => (entries("data") + entries("binaryData")).to_string().into(),
-        "secrets" => entries("secrets").to_string().into(),
         "lastSeen" => ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"]
             .into_iter()
             .find_map(since)
@@ -44,13 +43,13 @@ pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
         }
         "source" => {
             let text = |pointer: &str| text(object, pointer);
-            let component = match text("/source/component") {
-                "" => text("/reportingComponent"),
-                component => component,
+            let (component, instance) = match text("/source/component") {
+                "" => (text("/reportingComponent"), text("/reportingInstance")),
+                component => (component, text("/source/host")),
             };
-            match text("/source/host") {
+            match instance {
                 "" => component.into(),
-                host => format!("{component}, {host}").into(),
+                instance => format!("{component}, {instance}").into(),
             }
         }
         "message" => object.get("message").and_then(Value::as_str).unwrap_or_default().trim().into(),

@@ -59,6 +59,42 @@ pub(crate) fn of<'a>(
     })
 }
 
+/// The table of a scale, which is a kind of its own.
+pub(crate) fn of_scale(scale: &Value, include: &str, now: Timestamp) -> Value {
+    let column = |name: &str, kind: &str, format: &str, description: &str| json!({"name": name, "type": kind, "format": format, "description": description, "priority": 0});
+    let since = scale.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
+    let since = since.and_then(|time| time.parse::<Timestamp>().ok());
+    let object = match include {
+        "None" => Value::Null,
+        "Object" => scale.clone(),
+        _ => json!({
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": scale.get("metadata"),
+        }),
+    };
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": scale.pointer("/metadata/resourceVersion")},
+        "columnDefinitions": [
+            column("Name", "string", "", NAME),
+            column("Desired", "integer", "", "Desired number of instances for the scaled object."),
+            column("Available", "integer", "", "Actual number of observed instances of the scaled object."),
+            column("Age", "string", "", CREATION_TIMESTAMP),
+        ],
+        "rows": [{
+            "cells": [
+                scale.pointer("/metadata/name"),
+                scale.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into()),
+                scale.pointer("/status/replicas").cloned().unwrap_or_else(|| 0.into()),
+                since.map_or_else(|| "<unknown>".to_owned(), |since| age::human(now.duration_since(since))),
+            ],
+            "object": object,
+        }],
+    })
+}
+
 fn definitions(resource: &Resource) -> Vec<Value> {
     let name = Column {
         name: "Name".into(),

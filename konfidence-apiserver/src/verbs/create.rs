@@ -1,7 +1,7 @@
 //! Making an object.
 
 use konfidence_sdk::store::engine::Scope;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::prepare::{self, Origin};
 use super::{collection, engine_error, shape};
@@ -10,6 +10,7 @@ use crate::builtin::namespaces;
 use crate::http::respond::Reply;
 use crate::http::{Call, body};
 use crate::json::{seconds, text};
+use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
@@ -46,8 +47,7 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     }
     super::hooks::before_create(resource, &mut object);
     if let Some(manager) = track {
-        let nothing = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": {}});
-        apply::track(&nothing, &mut object, &resource.ownership, manager, api.clock.now());
+        apply::track(&resource.nothing(), &mut object, &resource.ownership, manager, api.clock.now());
     }
     prepare::check(call, &object, None)?;
     let collection = collection(resource)?;
@@ -57,7 +57,7 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
         if !name.is_empty() && collection.get(call.target.namespace(), &name).is_some() {
             return Err(ApiError::already_exists(resource, &name));
         }
-        return Ok(Reply::created(shape::one(call, &pretended(api, object), api.clock.now())));
+        return Ok(Reply::created(shape::one(call, &pretended(api, resource, object), api.clock.now())));
     }
     let written =
         collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
@@ -86,9 +86,12 @@ fn name_it(call: &Call, object: &mut Value) -> ApiResult<()> {
 }
 
 /// A new object as a dry run shows it.
-fn pretended(api: &Api, mut object: Value) -> Value {
+fn pretended(api: &Api, resource: &Resource, mut object: Value) -> Value {
     let now = seconds(api.clock.now());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        if resource.counts_generations() {
+            metadata.insert("generation".into(), 1.into());
+        }
         metadata.insert("uid".into(), "00000000-0000-4000-8000-000000000000".into());
         metadata.insert("creationTimestamp".into(), now.into());
     }

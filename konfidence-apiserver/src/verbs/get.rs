@@ -16,7 +16,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     }
     let shown = target.resource.show(object.json());
     if target.subresource.as_deref() == Some("scale") {
-        return Ok(Reply::object(scale::of(&target.resource, &shown)?));
+        return Ok(Reply::object(shape::scale(call, scale::of(&target.resource, &shown)?, api.clock.now())));
     }
     Ok(Reply::object(shape::one(call, &shown, api.clock.now())))
 }

@@ -48,10 +48,11 @@ pub(super) fn before_update(resource: &Resource, subresource: Option<&str>, want
 /// Adds the first status, where the server makes one. Whether it did.
 pub(super) fn after_create(api: &Api, resource: &Resource, object: &mut Value) -> bool {
     if is_namespace(resource) {
+        namespaces::hold(object);
         object["status"] = json!({"phase": "Active"});
         true
     } else if is_crd(resource) {
-        object["status"] = crd::first_status(api, object);
+        crd::begin(api, resource, object);
         true
     } else {
         false

@@ -36,6 +36,9 @@ pub(super) fn select(call: &Call) -> ApiResult<Selected> {
         .filter(|object| after.as_ref().is_none_or(|after| (object.namespace(), object.name()) > (&after.0, &after.1)))
         .filter(|object| selection.matches(&target.resource, object.json()));
     let mut metadata = Map::new();
+    if target.resource.custom {
+        metadata.insert("continue".into(), "".into());
+    }
     let mut objects: Vec<Arc<Document>> = Vec::new();
     if params.limit == 0 {
         objects.extend(left);

@@ -45,23 +45,25 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
         return if *method == Method::POST && target.name.is_none() {
             let review = body::object(&call.headers, &call.body)?.value;
             prepare::check_kind(resource, &review)?;
-            Ok(Reply::created(reviews::answer(resource, review, &call.user)))
+            Ok(Reply::created(reviews::answer(resource, review, &call.user, api.clock.now())))
         } else {
             Err(ApiError::method_not_allowed(Some(resource), &method.as_str().to_lowercase()))
         };
     }
     let subresource = target.subresource.is_some();
+    // What discovery does not offer is not done.
+    let offered = |verb: &str| resource.verbs.contains(&verb);
     // The path that shows all namespaces only shows.
     let everywhere = resource.namespaced && target.namespace.is_none();
     let reply = match (method.as_str(), target.name.as_deref()) {
         ("GET" | "HEAD", None) if call.params.watch => watch::run(api, call),
         ("GET" | "HEAD", None) => list::run(api, call),
         ("GET" | "HEAD", Some(name)) => get::run(api, call, name),
-        ("POST", None) if resource.custom || !everywhere => create::run(api, call),
-        ("DELETE", None) if !everywhere => delete::collection(api, call),
-        ("DELETE", Some(name)) if !subresource => delete::one(api, call, name),
-        ("PUT", Some(name)) => update::run(api, call, name),
-        ("PATCH", Some(name)) => patch::run(api, call, name),
+        ("POST", None) if offered("create") && (resource.custom || !everywhere) => create::run(api, call),
+        ("DELETE", None) if !everywhere && offered("deletecollection") => delete::collection(api, call),
+        ("DELETE", Some(name)) if !subresource && offered("delete") => delete::one(api, call, name),
+        ("PUT", Some(name)) if offered("update") => update::run(api, call, name),
+        ("PATCH", Some(name)) if offered("patch") => patch::run(api, call, name),
         (method, _) => Err(ApiError::method_not_allowed(Some(resource), verb(method))),
     };
     reply.map(|reply| reply.warn(resource.deprecation.clone()))

@@ -37,18 +37,36 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         }
         "application/merge-patch+json" => {
             let patch = body::json(&call.body)?;
+            check_map(&patch.value, "error decoding patch: ")?;
             plain(api, call, name, &patch.duplicates, |object| {
                 json_patch::merge(object, &patch.value);
                 Ok(())
             })
         }
         "application/strategic-merge-patch+json" if !custom => {
-            let patch = body::json(&call.body)?;
+            let mut patch = body::json(&call.body)?;
+            if patch.value.is_null() {
+                patch.value = json!({});
+            }
+            check_map(&patch.value, "")?;
             plain(api, call, name, &patch.duplicates, |object| strategic::apply(&patch.value, object))
         }
         "application/apply-patch+yaml" => run_apply(api, call, name),
         _ => Err(ApiError::unsupported_media_type(if custom { CUSTOM } else { BUILT_IN })),
     }
+}
+
+fn check_map(patch: &Value, doing: &str) -> ApiResult<()> {
+    let found = match patch {
+        Value::Object(_) | Value::Null => return Ok(()),
+        Value::Array(_) => "array",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+    };
+    Err(ApiError::bad_request(format!(
+        "{doing}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    )))
 }
 
 /// A patch that says what to change; whoever sends it owns what changes.
@@ -69,7 +87,10 @@ fn plain(
         }
         let mut wanted = old.clone();
         patch(&mut wanted)?;
-        prepare::check_kind(resource, &wanted)?;
+        // A custom resource that is patched into another kind is told so as any other refused field.
+        if !resource.custom {
+            prepare::check_kind(resource, &wanted)?;
+        }
         prepare::fit_to_path(call, &mut wanted, Some(name))?;
         *warnings.borrow_mut() = prepare::decode(call, &mut wanted, duplicates, Origin::Patch)?;
         Ok(wanted)
@@ -100,10 +121,15 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
     resource.schema.drop_nulls(&mut config);
-    if let Some(why) = super::validate::undecodable(resource, &config) {
-        return Err(ApiError::bad_request(format!("failed to create typed patch object: {why}")));
+    if let Some(why) = apply::misfit(&config, &resource.ownership) {
+        return Err(ApiError::untyped(format!(
+            "failed to create typed patch object ({}/{name}; {}/{}, Kind={}): {why}",
+            call.target.namespace(),
+            resource.group,
+            resource.version,
+            resource.kind
+        )));
     }
-    check_declared(call, &config)?;
     let manager = create::manager(call, true);
     let force = call.params.force.unwrap_or_default();
     cut(call, &mut config);
@@ -136,37 +162,19 @@ fn create_by_apply(api: &Api, call: &Call, name: &str, config: &Value, manager: 
     let resource = &call.target.resource;
     let text = |field: &str| config.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
     if !text("uid").is_empty() {
-        let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: ", text("uid"));
+        let why = format!(
+            "uid mismatch: the provided object specified uid {}, and no existing object was found",
+            text("uid")
+        );
         return Err(ApiError::conflict(resource, name, &why));
     }
-    if !text("resourceVersion").is_empty() {
-        return Err(ApiError::stale(resource, name));
+    let mut object = apply::apply(&resource.nothing(), config, &resource.ownership, manager, true, api.clock.now())?;
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        // There is nothing yet that could have another version.
+        metadata.remove("resourceVersion");
     }
-    let nothing = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": {}});
-    let mut object = apply::apply(&nothing, config, &resource.ownership, manager, true, api.clock.now())?;
     resource.schema.default(&mut object);
     create::finish(api, call, object, None)
-}
-
-/// Ownership needs to know every field, so an apply of an unknown one is refused whatever the client says about field
-/// validation; the real server answers so, too.
-fn check_declared(call: &Call, config: &Value) -> ApiResult<()> {
-    let resource = &call.target.resource;
-    let mut probe = config.clone();
-    let mut unknown = resource.schema.prune(&mut probe);
-    if let Some(metadata) = probe.get_mut("metadata") {
-        let below = crate::resource::METADATA.prune(metadata);
-        unknown.extend(below.into_iter().map(|path| format!("metadata.{path}")));
-    }
-    unknown.sort();
-    let Some(path) = unknown.first() else { return Ok(()) };
-    let namespace = call.target.namespace.as_deref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    let name = call.target.name.as_deref().unwrap_or_default();
-    Err(ApiError::untyped(format!(
-        "failed to create typed patch object ({namespace}{name}; {}, Kind={}): .{path}: field not declared in schema",
-        resource.api_version(),
-        resource.kind
-    )))
 }
 
 /// What this endpoint does not write is not applied: the status by the main one, everything else by `/status`.

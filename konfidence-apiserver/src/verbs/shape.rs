@@ -21,6 +21,15 @@ pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> Value {
     }
 }
 
+/// The scale of an object.
+pub(super) fn scale(call: &Call, scale: Value, now: Timestamp) -> Value {
+    match call.accept.form {
+        Form::Whole => scale,
+        Form::Metadata => partial(&scale),
+        Form::Table => table::of_scale(&scale, &call.params.include_object, now),
+    }
+}
+
 /// A list of objects.
 pub(super) fn many(call: &Call, objects: Vec<Value>, metadata: &Value, now: Timestamp) -> Value {
     let resource = &call.target.resource;

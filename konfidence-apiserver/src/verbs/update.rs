@@ -24,10 +24,14 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     prepare::check_kind(resource, &object)?;
     prepare::fit_to_path(call, &mut object, Some(name))?;
     let warnings = prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
-    check_version(resource, name, &object)?;
-    if super::collection(resource)?.get(call.target.namespace(), name).is_none() && creates_on_update(resource) {
-        return Ok(create::finish(api, call, object, Some(&create::manager(call, false)))?.warn(warnings));
+    if super::collection(resource)?.get(call.target.namespace(), name).is_none() {
+        if creates_on_update(resource) {
+            return Ok(create::finish(api, call, object, Some(&create::manager(call, false)))?.warn(warnings));
+        }
+        return Err(ApiError::not_found(resource, name));
     }
+    check_version(resource, name, &object)?;
+    check_uid(call, name, &object)?;
     Ok(replace(api, call, name, |_, _| Ok(object.clone()))?.warn(warnings))
 }
 
@@ -84,7 +88,9 @@ pub(super) fn change(
     };
     if call.params.dry_run {
         let current = super::read(&call.target, name)?;
-        return Ok(answer(api, call, &checked(&current)?));
+        let mut pretended = checked(&current)?;
+        prepare::count_generation(resource, &mut pretended, current.json());
+        return Ok(answer(api, call, &pretended));
     }
     let written = read_modify_write(&call.target, name, scope, |current| Ok(resource.store(checked(current)?)))?;
     super::hooks::written(api, resource, &written);
@@ -104,14 +110,27 @@ fn answer(api: &Api, call: &Call, shown: &Value) -> Reply {
     Reply::object(shape::one(call, shown, api.clock.now()))
 }
 
-fn check_preconditions(resource: &Resource, name: &str, wanted: &Value, current: &Document) -> ApiResult<()> {
-    let text = |field: &str| wanted.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
-    let uid = text("uid");
-    if !uid.is_empty() && uid != current.uid() {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", current.uid());
-        return Err(ApiError::conflict(resource, name, &why));
+/// Who replaces an object by its uid means that object; a patch that says another uid wants to change it.
+fn check_uid(call: &Call, name: &str, wanted: &Value) -> ApiResult<()> {
+    let resource = &call.target.resource;
+    let current = super::read(&call.target, name)?;
+    let uid = text(wanted, "/metadata/uid");
+    if uid.is_empty() || uid == current.uid() {
+        return Ok(());
     }
-    let version = text("resourceVersion");
+    let place = [&resource.group, &resource.plural, call.target.namespace(), name];
+    let key: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+        key.join("/"),
+        current.uid()
+    );
+    Err(ApiError::conflict(resource, name, &why))
+}
+
+fn check_preconditions(resource: &Resource, name: &str, wanted: &Value, current: &Document) -> ApiResult<()> {
+    let version = text(wanted, "/metadata/resourceVersion");
     if !version.is_empty() && version != current.resource_version() {
         return Err(ApiError::stale(resource, name));
     }

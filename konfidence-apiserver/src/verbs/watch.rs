@@ -16,7 +16,7 @@ use super::{engine_error, shape};
 use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::accept::Form;
-use crate::http::respond::Reply;
+use crate::http::respond::{Reply, line};
 use crate::resource::Resource;
 use crate::selector::Selection;
 use crate::server::Api;
@@ -258,7 +258,5 @@ fn error_line(error: &ApiError) -> Bytes {
 }
 
 fn line_of(event: &Value) -> Bytes {
-    let mut line = serde_json::to_vec(event).unwrap_or_default();
-    line.push(b'\n');
-    line.into()
+    line(event).into()
 }

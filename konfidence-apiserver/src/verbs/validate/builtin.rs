@@ -42,6 +42,16 @@ fn keyed(object: &Value, old: Option<&Value>, fields: &[&str]) -> FieldErrors {
 
 fn secret(object: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = keyed(object, old, &["data"]);
+    let needed: &[&str] = match text(object, "/type") {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        _ => &[],
+    };
+    for key in needed.iter().filter(|key| object.get("data").and_then(|data| data.get(**key)).is_none()) {
+        errors.push(FieldError::required(format!("data[{key}]"), ""));
+    }
     if old.is_some_and(|old| old.get("type") != object.get("type")) {
         errors.push(FieldError::invalid("type", object.get("type").cloned().unwrap_or_default(), "field is immutable"));
     }

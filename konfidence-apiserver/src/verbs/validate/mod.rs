@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::field::{FieldError, FieldErrors};
 use crate::json::{list, text};
 use crate::resource::{METADATA, Resource};
+use crate::schema::Structural;
 
 /// All annotations of an object together may have this many bytes.
 const ANNOTATIONS: usize = 256 * 1024;
@@ -17,7 +18,13 @@ pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
     let mut errors = metadata(resource, object, old);
     if resource.custom {
         errors.extend(kind(resource, object));
-        errors.extend(resource.schema.check(object, old));
+        let scale = scale(resource, object);
+        let refused = errors.iter().chain(&scale).any(FieldError::is_blocking);
+        errors.extend(resource.schema.check(object, old, refused));
+        // Before the last sentence, which says that the rules were not asked.
+        let last = errors.iter().position(|error| error.field == "<nil>" && error.value == Some(Value::Null));
+        let at = last.unwrap_or(errors.len());
+        errors.splice(at..at, scale);
     } else {
         errors.extend(builtin::check(resource, object, old));
     }
@@ -37,26 +44,92 @@ fn kind(resource: &Resource, object: &Value) -> FieldErrors {
         .collect()
 }
 
+/// The numbers that a scale shows have to be numbers.
+fn scale(resource: &Resource, object: &Value) -> FieldErrors {
+    let Some(paths) = &resource.scale else { return Vec::new() };
+    let at =
+        |path: &str| path.split('.').filter(|name| !name.is_empty()).try_fold(object, |value, name| value.get(name));
+    let mut errors = Vec::new();
+    for path in [&paths.spec, &paths.status] {
+        let error = match at(path) {
+            None => continue,
+            Some(Value::Number(number)) if number.is_i64() || number.is_u64() => match number.as_i64() {
+                Some(number) if number < 0 => {
+                    FieldError::invalid(path.clone(), number, "should be a non-negative integer")
+                }
+                Some(number) if number > i64::from(i32::MAX) => {
+                    FieldError::invalid(path.clone(), number, format!("should be less than or equal to {}", i32::MAX))
+                }
+                _ => continue,
+            },
+            Some(other) => FieldError::invalid(path.clone(), 0, accessor(path, other, "int64")),
+        };
+        errors.push(error);
+    }
+    if let Some(path) = &paths.selector
+        && let Some(other) = at(path).filter(|value| !value.is_string())
+    {
+        errors.push(FieldError::invalid(path.clone(), "", accessor(path, other, "string")));
+    }
+    errors
+}
+
+fn accessor(path: &str, found: &Value, expected: &str) -> String {
+    let (shown, kind) = match found {
+        Value::Null => ("<nil>".to_owned(), "<nil>"),
+        Value::Bool(_) => (found.to_string(), "bool"),
+        Value::Number(number) if number.is_f64() => (found.to_string(), "float64"),
+        Value::Number(_) => (found.to_string(), "int64"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(_) => (found.to_string(), "[]interface {}"),
+        Value::Object(_) => (found.to_string(), "map[string]interface {}"),
+    };
+    format!("{path} accessor error: {shown} is of the type {kind}, expected {expected}")
+}
+
 /// Types in the metadata; they are the same for every kind, and a wrong one does not decode.
 pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String> {
     let metadata = object.get("metadata").filter(|metadata| !metadata.is_null())?;
-    let type_error = |errors: FieldErrors, prefix: &str, of: &str| {
+    let type_error = |errors: FieldErrors, schema: &Structural, prefix: &str, of: &str| {
         let error = errors.into_iter().find(|error| error.detail.contains("must be of type"))?;
         let got = error.value.as_ref().and_then(Value::as_str).unwrap_or("value");
         let wanted = error.detail.split("must be of type ").nth(1).and_then(|rest| rest.split(':').next());
+        if wanted == Some("byte") {
+            let bad = got.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')));
+            return Some(format!("illegal base64 data at input byte {}", bad.unwrap_or(got.len())));
+        }
+        let field = field_of(schema, &error.field);
         Some(match wanted {
             Some(wanted) => format!(
                 "json: cannot unmarshal {} into Go struct field {of}.{prefix}{} of type {}",
                 go(got),
-                error.field,
+                field,
                 go_type(wanted)
             ),
             None => format!("{prefix}{error}"),
         })
     };
-    type_error(METADATA.check(metadata, None), "metadata.", "ObjectMeta").or_else(|| {
-        if resource.custom { None } else { type_error(resource.schema.check(object, None), "", &resource.kind) }
+    let errors = METADATA.check(metadata, None, false);
+    type_error(errors, &METADATA.structure, "metadata.", "ObjectMeta").or_else(|| {
+        if resource.custom {
+            return None;
+        }
+        type_error(resource.schema.check(object, None, false), &resource.schema.structure, "", &resource.kind)
     })
+}
+
+/// The part of a path that names fields of types: keys of maps and places in lists are not told.
+fn field_of(schema: &Structural, path: &str) -> String {
+    let mut names = Vec::new();
+    let mut schema = Some(schema);
+    for part in path.split('.') {
+        let name = part.split('[').next().unwrap_or_default();
+        let Some(here) = schema else { break };
+        let Some(below) = here.properties.get(name) else { break };
+        names.push(name);
+        schema = if part.contains('[') { below.items.as_deref() } else { Some(below) };
+    }
+    names.join(".")
 }
 
 fn go(json_type: &str) -> &str {
@@ -154,7 +227,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
 
 /// What only the server sets, and what a deletion fixes.
 fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
-    for name in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for name in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         let pointer = format!("/metadata/{name}");
         if let Some(value) = object.pointer(&pointer).filter(|value| Some(*value) != old.pointer(&pointer)) {
             errors.push(FieldError::invalid(format!("metadata.{name}"), value.clone(), "field is immutable"));
