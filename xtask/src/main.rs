@@ -8,10 +8,12 @@
 //! | `cargo xtask sim --steps N --seed S [--world W]` | random worlds: every statement, after every step |
 //! | `cargo xtask statements` | every statement of the specification is named by a test |
 //! | `cargo xtask apiserver build\|up\|down` | a real kube-apiserver with etcd, for trying things on it |
+//! | `cargo xtask explore [--long] [--scenario NAME]` | explores every interleaving of small worlds |
 //! | `cargo xtask test` | everything above, format, lints, docs, tests, the demo and the example |
 
 mod apiserver;
 mod crds;
+mod explore;
 mod generated;
 mod layering;
 mod rbac;
@@ -76,6 +78,13 @@ enum Task {
         #[command(subcommand)]
         task: apiserver::Task,
     },
+    /// Explore every interleaving of small worlds
+    #[command(disable_help_flag = true)]
+    Explore {
+        /// Handed over to the program that explores; `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run every check and every test
     Test,
 }
@@ -89,6 +98,7 @@ fn main() -> ExitCode {
         Task::Sim { arguments } => sim::run(&root, &arguments),
         Task::Statements => statements::check(&root),
         Task::Apiserver { task } => apiserver::run(&task),
+        Task::Explore { arguments } => explore::run(&root, &arguments),
         Task::Test => test::run(&root),
     };
     match done {

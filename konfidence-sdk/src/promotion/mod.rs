@@ -149,7 +149,7 @@ pub const ACCESS: &[Access] = &[
         resource: "stages",
         verbs: &[Verb::Get, Verb::List, Verb::Watch, Verb::Patch],
     },
-    Access { group: konfidence_types::GROUP, resource: "landscapes", verbs: &[Verb::List, Verb::Watch] },
+    Access { group: konfidence_types::GROUP, resource: "landscapes", verbs: &[Verb::Get, Verb::List, Verb::Watch] },
     Access {
         group: konfidence_types::GROUP,
         resource: "vectortemplates",

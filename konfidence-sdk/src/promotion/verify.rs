@@ -5,7 +5,7 @@
 //! the [`Verdict`]. What a live read shows never replaces what the cache showed: if they differ, the decision waits
 //! for the watch (R1).
 
-use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig};
+use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig};
 use kube::core::ResourceExt;
 use serde_json::Value;
 
@@ -26,7 +26,8 @@ pub enum Doubt {
     Config,
     /// The source's view is older than the one that the newest member was made for. (R13)
     Source,
-    /// The views do not vouch for each other: config, source, target and promotions before a creation. (R11)
+    /// The views do not vouch for each other: config, source, target, their Landscapes and promotions before a creation.
+    /// (R11)
     Creation,
     /// The Stage of a promotion past its deadline looks absent: is it? (R7)
     Gone(Key<Stage>),
@@ -115,6 +116,11 @@ async fn source_agrees<S: PromotionStore + ?Sized, T: PartialEq>(
     reads: impl Fn(SourceView) -> T,
 ) -> Result<bool, StoreError> {
     let Some(config) = snapshot.config.found() else { return Ok(false) };
+    if let Some(landscape) = &config.spec.source.landscape
+        && !landscape_agrees(store, snapshot, landscape).await?
+    {
+        return Ok(false);
+    }
     let live = match snapshot.source_key(&config.spec.source) {
         Err(_) => return Ok(false),
         Ok(SourceKey::Template(key)) => {
@@ -131,9 +137,26 @@ async fn source_agrees<S: PromotionStore + ?Sized, T: PartialEq>(
 async fn target_agrees<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapshot) -> Result<bool, StoreError> {
     let Some(config) = snapshot.config.found() else { return Ok(false) };
     let Ok(viewed) = snapshot.target_stage(&config.spec.target) else { return Ok(false) };
+    if !landscape_agrees(store, snapshot, &config.spec.target.landscape).await? {
+        return Ok(false);
+    }
     let live = Seen::get_live(store, &Key::of(&**viewed)).await?;
     let reads = |stage: &Stage| (stage.uid(), stage.spec.vector.clone(), own_annotations(stage));
     Ok(live.standing().map(|stage| reads(stage)) == Some(reads(viewed)))
+}
+
+/// Which Stage is meant depends on the Landscape: an old view of one that was made again with another namespace finds
+/// another Stage, which may well agree with itself, and a second promotion for one drift would be made (P13).
+async fn landscape_agrees<S: PromotionStore + ?Sized>(
+    store: &S,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Result<bool, StoreError> {
+    fn managed(seen: &Seen<Landscape>) -> Option<&str> {
+        seen.standing()?.status.as_ref()?.namespace.as_deref()
+    }
+    let live = Seen::get_live(store, &Key::<Landscape>::new(snapshot.key.namespace(), name)).await?;
+    Ok(managed(&live) == snapshot.landscapes.get(name).and_then(managed))
 }
 
 async fn promotions_agree<S: PromotionStore + ?Sized>(store: &S, snapshot: &Snapshot) -> Result<bool, StoreError> {

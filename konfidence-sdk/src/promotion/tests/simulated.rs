@@ -1,12 +1,14 @@
-//! What the simulator found, each retold by hand in its few essential steps.
+//! What the simulator and the exhaustive search found, each retold by hand in its few essential steps.
 
 use futures::executor::block_on;
-use konfidence_types::{Stage, VectorPromotionConfig, VectorTemplate, annotation};
+use konfidence_types::{Landscape, Stage, VectorPromotionConfig, VectorTemplate, annotation};
 use kube::core::ResourceExt;
 use serde_json::json;
 
 use super::world::{AUTO, MANAGED, PROJECT, World, named, plan_of, promotion};
-use crate::promotion::{Action, Doubt, During, Phase, Record, Records, Setback, Verdict, verify};
+use crate::plan::Decision;
+use crate::promotion::{Action, Doubt, During, Phase, Record, Records, Seen, Setback, Verdict, decide, verify};
+use crate::store::Key;
 
 #[test]
 fn s5_a_record_is_evidence_also_when_the_config_that_owned_it_is_gone() {
@@ -79,4 +81,26 @@ fn p36_controllers_whose_clocks_differ_do_not_take_turns_at_noting_a_refused_fen
     let plan = plan_of(&snapshot, world.now());
     assert!(named(&plan).iter().all(|(action, _)| *action != Action::Attempt), "{:?}", named(&plan));
     assert_eq!(plan.wake_up, Some("2026-03-01T12:05:39Z".parse().unwrap()));
+}
+
+#[test]
+fn p13_an_old_view_of_a_landscape_that_has_another_namespace_by_now_is_not_believed() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    let before = world.get::<Landscape>(PROJECT, "eu").unwrap();
+    world.delete::<Landscape>(PROJECT, "eu");
+    world.insert::<Landscape>(json!({
+        "metadata": {"namespace": PROJECT, "name": "eu"}, "spec": {}, "status": {"namespace": "bakery-us"},
+    }));
+    world.insert::<Stage>(json!({"metadata": {"namespace": "bakery-us", "name": "dev"}, "spec": {"vector": ""}}));
+    world.publish("menu:1");
+    world.settle(AUTO);
+    assert_eq!(world.phase("menu-to-dev-1"), Phase::Succeeded);
+    // The Stage of the old namespace never got the vector, and a live read of it says so too.
+    let mut snapshot = world.snapshot(AUTO);
+    snapshot.landscapes.insert("eu".to_owned(), Seen::Found(before));
+    snapshot.stages.insert(Key::new(MANAGED, "dev"), Seen::Found(world.stage("dev")));
+    assert_eq!(decide(&snapshot, world.now()), Decision::Verify(Doubt::Creation));
+    let verdict = block_on(verify(world.memory(), &snapshot, &Doubt::Creation)).unwrap();
+    assert_eq!(verdict, Verdict::Differs, "a second promotion for one drift would be made");
 }

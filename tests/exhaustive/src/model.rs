@@ -1,0 +1,468 @@
+//! The model: which steps there are from a state, and where each leads.
+//!
+//! ```text
+//!   begin   a controller decides from any view and makes the first write of its plan    one step: an idle controller's
+//!                                                              old view stands for a plan that was decided long ago
+//!   look    a controller decides with live reads; its plan waits, however long
+//!   go on   a plan that waits makes its next write; or it never does
+//!   crash   a plan that waits is gone, when both controllers are in the middle of something and one is to do another
+//!   deed    people, the clock, the garbage collector
+//! ```
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+use konfidence_sdk::promotion::{Action, Setback, Write};
+use konfidence_sdk::store::Key;
+use konfidence_types::VectorPromotionConfig;
+use serde_json::Value;
+use stateright::{Model, Property};
+
+use crate::answer::{Answer, Request, Scope};
+use crate::check::{Author, check};
+use crate::flaw::Flaw;
+use crate::people::{Deed, Done, publish};
+use crate::rest::Rested;
+use crate::rules::{Considered, Next, Planned, Rules, Sight, Told, next, rest};
+use crate::scenario::Scenario;
+use crate::server::{Effect, Refused, Server, create};
+use crate::shelf::{Kind, View, mix};
+use crate::world::{Pending, Waits, World, no_version};
+
+/// How many controllers are active at once.
+const CONTROLLERS: usize = 2;
+
+/// What a refusing server says.
+const REFUSAL: &str = "admission webhook \"oven.bakery.example\" denied the request";
+
+/// From which moments a controller decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    pub(crate) flow: usize,
+    pub(crate) now: usize,
+    /// Index into the history of each kind.
+    pub(crate) view: [usize; 5],
+    /// The setback that this decision knows of.
+    pub(crate) after: Option<usize>,
+}
+
+/// One step of the search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step(pub(crate) Move);
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Move {
+    Begin(Look),
+    Look(Look),
+    GoOn(usize),
+    Crash(usize),
+    Deed(Deed),
+}
+
+/// A scenario to be explored.
+pub struct Exploration {
+    pub(crate) scenario: Scenario,
+    pub(crate) flows: Vec<Key<VectorPromotionConfig>>,
+    pub(crate) instants: Vec<Timestamp>,
+    pub(crate) rules: Rules,
+    pub(crate) rested: Mutex<Rested>,
+    pub(crate) flaw: Flaw,
+    beginning: World,
+}
+
+impl Exploration {
+    /// The scenario with its first vector, its configs initialised and everything at rest before that.
+    pub fn new(scenario: Scenario, flaw: Flaw) -> Self {
+        let noon = Timestamp::from_second(1_772_366_400).unwrap_or_default();
+        let at = |second: &i64| noon.saturating_add(SignedDuration::from_secs(*second)).unwrap_or(noon);
+        let mut exploration = Self {
+            flows: scenario.flows(),
+            instants: scenario.instants.iter().map(at).collect(),
+            rules: Rules::new(flaw == Flaw::LiveReadsFromCache),
+            rested: Mutex::default(),
+            flaw,
+            beginning: World::beginning(View::empty(), scenario.left()),
+            scenario,
+        };
+        let server = Server::new(View::empty());
+        for (kind, object) in exploration.scenario.objects() {
+            server.put(create(&server.live(), kind, object, Scope::Whole));
+        }
+        exploration.initialise(&server);
+        server.put(publish(&server.live(), 1).ok_or(Refused::NotFound));
+        exploration.beginning = World::beginning(server.live(), exploration.scenario.left());
+        exploration
+    }
+
+    pub(crate) fn instant(&self, now: usize) -> Timestamp {
+        self.instants.get(now).copied().unwrap_or_default()
+    }
+
+    /// What is decided from there.
+    pub(crate) fn decide(&self, world: &World, look: &Look) -> (Arc<Planned>, bool) {
+        let view = View(std::array::from_fn(|kind| {
+            let shelves = &world.history[kind].shelves;
+            shelves.get(look.view[kind]).or(shelves.last()).map_or_else(|| View::empty().0[kind].clone(), Arc::clone)
+        }));
+        let setback = setback_of(world, look.after);
+        let templates = &world.of(Kind::Template).shelves;
+        let watched = self.watched(templates, look.view[Kind::Template.index()]);
+        let sight = Sight { flow: &self.flows[look.flow], now: self.instant(look.now), setback, watched };
+        let key = mix(sight.seed(), view.hash());
+        match self.rules.consider(key, &view, &sight) {
+            Considered::Plan(planned) => (planned, false),
+            Considered::Doubt(doubtful) => (self.rules.look(&view, &world.live(), doubtful), true),
+        }
+    }
+
+    fn watched<'a>(&self, templates: &'a [Arc<crate::shelf::Shelf>], upto: usize) -> &'a [Arc<crate::shelf::Shelf>] {
+        if self.scenario.watches { templates.get(..=upto).unwrap_or(templates) } else { &[] }
+    }
+
+    /// The decisions that a controller may make now, each plan once, the newest views first.
+    fn looks(&self, world: &World, live: &View, after: Option<usize>, steps: &mut Vec<Step>) {
+        let pending = after.and_then(|slot| world.pending.get(slot));
+        let mut seen: HashSet<(u64, bool)> = HashSet::new();
+        let flows = pending.map_or(0..self.flows.len(), |pending| pending.flow..pending.flow + 1);
+        for flow in flows {
+            let nows = pending.map_or(0..world.now + 1, |pending| pending.now..pending.now + 1);
+            for now in nows.rev() {
+                self.looks_at(world, live, Look { flow, now, view: [0; 5], after }, &mut seen, steps);
+            }
+        }
+    }
+
+    fn looks_at(&self, world: &World, live: &View, look: Look, seen: &mut HashSet<(u64, bool)>, steps: &mut Vec<Step>) {
+        let setback = setback_of(world, look.after);
+        let [promotions, configs, stages, landscapes, templates] =
+            std::array::from_fn(|kind| world.history[kind].shelves.as_slice());
+        let sight = |watched| Sight { flow: &self.flows[look.flow], now: self.instant(look.now), setback, watched };
+        let seeds: Vec<u64> = (0..templates.len()).map(|upto| sight(self.watched(templates, upto)).seed()).collect();
+        for (p, promotion) in promotions.iter().enumerate().rev() {
+            for (c, config) in configs.iter().enumerate().rev() {
+                for (s, stage) in stages.iter().enumerate().rev() {
+                    for (l, landscape) in landscapes.iter().enumerate().rev() {
+                        for (t, template) in templates.iter().enumerate().rev() {
+                            let shelves = [promotion, config, stage, landscape, template];
+                            let view = shelves.iter().fold(0x71e3, |hash, shelf| mix(hash, shelf.hash));
+                            let key = mix(seeds.get(t).copied().unwrap_or_default(), view);
+                            let considered = self.rules.known(key).unwrap_or_else(|| {
+                                let view = View(shelves.map(Arc::clone));
+                                self.rules.consider(key, &view, &sight(self.watched(templates, t)))
+                            });
+                            let (planned, looked) = match considered {
+                                Considered::Plan(planned) => (planned, false),
+                                Considered::Doubt(doubtful) => {
+                                    let view = View(shelves.map(Arc::clone));
+                                    (self.rules.look(&view, live, doubtful), true)
+                                }
+                            };
+                            let Some(first) = &planned.first else { continue };
+                            if !seen.insert((planned.writes, looked)) || !self.may_succeed(live, first, looked) {
+                                continue;
+                            }
+                            let look = Look { view: [p, c, s, l, t], ..look };
+                            steps.push(Step(if looked { Move::Look(look) } else { Move::Begin(look) }));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a write can succeed, now or, for a plan that waits, ever.
+    fn may_succeed(&self, live: &View, request: &Request, waits: bool) -> bool {
+        match request {
+            Request::Create { kind, object } => {
+                let is_free = || {
+                    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+                    live.of(*kind).get(&text("namespace"), &text("name")).is_none()
+                };
+                waits && self.names_become_free() || is_free()
+            }
+            Request::Patch { kind: Kind::Config, merge, .. }
+                if !self.scenario.reports && merge["status"].get("sequence").is_none() =>
+            {
+                true
+            }
+            Request::Patch { kind, namespace, name, expected, .. } => live
+                .of(*kind)
+                .get(namespace, name)
+                .is_some_and(|current| current.version == *expected || self.flaw.ignores_version(*kind)),
+            Request::Delete { kind, namespace, name, precondition } => {
+                live.of(*kind).get(namespace, name).is_none_or(|current| {
+                    precondition.resource_version.as_ref() == Some(&current.version.resource_version)
+                })
+            }
+        }
+    }
+
+    fn names_become_free(&self) -> bool {
+        let left = self.scenario.left;
+        left.promotions > 0 || left.configs > 0 || self.scenario.configs.iter().any(|config| config.keep < 10)
+    }
+
+    fn begin(&self, world: &World, look: &Look, looks: bool) -> Option<World> {
+        let (planned, _) = self.decide(world, look);
+        let first = planned.first.clone()?;
+        let mut new = world.clone();
+        if let Some(slot) = look.after {
+            new.pending.remove(slot);
+        }
+        if looks {
+            new.pending.push(Pending::plan(planned, Vec::new(), first, look.flow, look.now));
+        } else {
+            self.write(&mut new, &planned, Vec::new(), &first, (look.flow, look.now))?;
+        }
+        self.tidy(&mut new);
+        Some(new)
+    }
+
+    fn go_on(&self, world: &World, slot: usize) -> Option<World> {
+        let mut new = world.clone();
+        let pending = new.pending.remove(slot);
+        let Waits::Plan { planned, told, next } = pending.waits else { return None };
+        self.write(&mut new, &planned, told, &next, (pending.flow, pending.now))?;
+        self.tidy(&mut new);
+        Some(new)
+    }
+
+    /// Makes one write of a plan. `None`: it cannot succeed, or is beyond the bounds.
+    fn write(
+        &self,
+        world: &mut World,
+        planned: &Arc<Planned>,
+        mut told: Vec<Told>,
+        request: &Request,
+        (flow, now): (usize, usize),
+    ) -> Option<()> {
+        let live = world.live();
+        let is_of_stage = matches!(request, Request::Patch { kind: Kind::Stage, .. });
+        if is_of_stage && world.refuses {
+            told.push(Told { answer: Answer::Refused(REFUSAL.to_owned()), version: no_version() });
+        } else if let Some(silent) = self.silently(world, request) {
+            told.push(silent);
+        } else {
+            let effect = match self.flaw.carry_out(&live, &self.without_mirrors(request)) {
+                Ok(effect) => Some(effect),
+                Err(Refused::NotFound) if matches!(request, Request::Delete { .. }) => None,
+                Err(_) => return None,
+            };
+            if let Some(effect) = effect.as_ref().filter(|effect| !effect.is_none()) {
+                self.count(world, &live, planned, &told, (flow, now))?;
+                self.see(world, &live, effect, Author::Controller);
+            }
+            let after = effect.as_ref().and_then(|effect| effect.after.as_ref());
+            let version = after.map_or_else(no_version, |after| after.version.clone());
+            told.push(Told { answer: effect.as_ref().map_or(Answer::Deleted, Effect::answer), version });
+        }
+        match next(&planned.plan, &told) {
+            Next::Write(next) => world.pending.push(Pending::plan(Arc::clone(planned), told, *next, flow, now)),
+            Next::Setback(setback) => world.pending.push(Pending::setback(setback, flow, now)),
+            Next::End => {}
+        }
+        Some(())
+    }
+
+    /// Draws on what is left of what controllers may do. `None`: nothing is left.
+    fn count(
+        &self,
+        world: &mut World,
+        live: &View,
+        planned: &Planned,
+        told: &[Told],
+        at: (usize, usize),
+    ) -> Option<()> {
+        let left = &mut world.left;
+        match rest(&planned.plan, told).first()? {
+            (Action::Create, _) => left.creations = left.creations.checked_sub(1)?,
+            (Action::Fence, Write::Stage { promotion, read, .. }) => {
+                let promotion = live.of(Kind::Promotion).get(promotion.namespace(), promotion.name());
+                // One that no retirement can follow is like any other write to the Stage.
+                if promotion.is_none_or(|promotion| promotion.version != *read) {
+                    left.fences = left.fences.checked_sub(1)?;
+                }
+            }
+            (Action::ReportReady | Action::WriteConfigStatus, Write::ConfigStatus(_, patch)) => {
+                let is_number = patch.merge["status"].get("sequence").is_some();
+                if !is_number && !self.is_wanted(live, &patch.merge, at) {
+                    left.reports = left.reports.checked_sub(1)?;
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Whether the newest views would have this written too.
+    fn is_wanted(&self, live: &View, merge: &Value, (flow, now): (usize, usize)) -> bool {
+        let planned = self.plan_of(live, flow, self.instant(now));
+        planned
+            .plan
+            .steps
+            .iter()
+            .any(|step| matches!(&step.write, Write::ConfigStatus(_, patch) if patch.merge == *merge))
+    }
+
+    /// What is decided from the newest views.
+    pub(crate) fn plan_of(&self, live: &View, flow: usize, now: Timestamp) -> Arc<Planned> {
+        let sight = Sight { flow: &self.flows[flow], now, setback: None, watched: &[] };
+        match self.rules.consider(mix(sight.seed(), live.hash()), live, &sight) {
+            Considered::Plan(planned) => planned,
+            Considered::Doubt(doubtful) => self.rules.look(live, live, doubtful),
+        }
+    }
+
+    /// Conditions and mirrors in the config's status are read by no rule. Where they are not kept, writing nothing else
+    /// succeeds and changes nothing, whatever version the config has: so nobody is stopped by such a write, nor by the
+    /// lack of one.
+    fn silently(&self, world: &World, request: &Request) -> Option<Told> {
+        let Request::Patch { kind: Kind::Config, expected, merge, .. } = request else { return None };
+        if self.scenario.reports || merge["status"].get("sequence").is_some() {
+            return None;
+        }
+        let configs = world.of(Kind::Config).shelves.iter().flat_map(|shelf| shelf.all::<VectorPromotionConfig>());
+        let mut viewed = VectorPromotionConfig::clone(&*configs.last()?);
+        viewed.metadata.uid = Some(expected.uid.clone());
+        viewed.metadata.resource_version = Some(expected.resource_version.clone());
+        Some(Told { answer: Answer::Object(Arc::new(viewed)), version: expected.clone() })
+    }
+
+    fn without_mirrors(&self, request: &Request) -> Request {
+        let mut request = request.clone();
+        if let Request::Patch { kind: Kind::Config, scope: Scope::Status, merge, .. } = &mut request
+            && !self.scenario.reports
+            && let Some(status) = merge["status"].as_object_mut()
+        {
+            status.remove("lastPromotionConditions");
+            status.remove("lastSuccessfulPromotionConditions");
+        }
+        request
+    }
+
+    fn see(&self, world: &mut World, before: &View, effect: &Effect, author: Author) {
+        world.push(effect.kind, Arc::clone(&effect.shelf), self.scenario.old);
+        let after = world.live();
+        let checked = check(&mut world.ledger, before, &after, effect, author, self.scenario.numbers);
+        if let Err(violation) = checked {
+            world.broken = Some(Arc::new(violation));
+        }
+    }
+
+    /// Forgets plans that cannot go on, and those that an idle controller would decide on anyway.
+    fn tidy(&self, world: &mut World) {
+        if world.broken.is_some() {
+            world.pending.clear();
+            return;
+        }
+        let live = world.live();
+        world.pending.retain(|pending| match &pending.waits {
+            Waits::Setback(_) => true,
+            Waits::Plan { planned, told, next } => {
+                self.may_succeed(&live, next, true) && !self.is_decided_anyway(&live, pending, planned, told)
+            }
+        });
+        world.pending.sort_by_key(|pending| pending.hash);
+    }
+
+    /// Whether the newest views give just what is left of this plan. They are there for good, so an idle controller can
+    /// begin it at any later time.
+    fn is_decided_anyway(&self, live: &View, pending: &Pending, planned: &Planned, told: &[Told]) -> bool {
+        let flow = pending.flow;
+        let watched = &[];
+        let sight = Sight { flow: &self.flows[flow], now: self.instant(pending.now), setback: None, watched };
+        if self.scenario.watches {
+            return false;
+        }
+        match self.rules.consider(mix(sight.seed(), live.hash()), live, &sight) {
+            Considered::Doubt(_) => false,
+            Considered::Plan(anyway) => {
+                let left = rest(&planned.plan, told);
+                let steps = &anyway.plan.steps;
+                left.len() == steps.len()
+                    && steps
+                        .iter()
+                        .zip(&left)
+                        .all(|(step, (action, write))| step.action == *action && step.write == *write)
+            }
+        }
+    }
+
+    fn do_deed(&self, world: &World, deed: &Deed) -> Option<World> {
+        let mut new = world.clone();
+        if *deed == Deed::Wait {
+            new.now += 1;
+            self.tidy(&mut new);
+            return Some(new);
+        }
+        let live = world.live();
+        let now = self.instant(world.now);
+        let Done { effects, left, refuses } = self.scenario.perform(deed, &live, world.left, world.refuses, now)?;
+        (new.left, new.refuses) = (left, refuses);
+        for effect in effects.iter().filter(|effect| !effect.is_none()) {
+            self.see(&mut new, &live, effect, Author::Person);
+        }
+        self.tidy(&mut new);
+        Some(new)
+    }
+}
+
+fn setback_of(world: &World, after: Option<usize>) -> Option<&Setback> {
+    match &world.pending.get(after?)?.waits {
+        Waits::Setback(setback) => Some(setback),
+        Waits::Plan { .. } => None,
+    }
+}
+
+impl Model for Exploration {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![self.beginning.clone()]
+    }
+
+    fn actions(&self, world: &World, steps: &mut Vec<Step>) {
+        if world.broken.is_some() {
+            return;
+        }
+        let live = world.live();
+        for (slot, pending) in world.pending.iter().enumerate() {
+            match &pending.waits {
+                Waits::Plan { next, .. } if self.may_succeed(&live, next, false) => steps.push(Step(Move::GoOn(slot))),
+                Waits::Plan { .. } => {}
+                Waits::Setback(_) => self.looks(world, &live, Some(slot), steps),
+            }
+        }
+        if world.pending.len() < CONTROLLERS {
+            self.looks(world, &live, None, steps);
+        } else {
+            steps.extend((0..world.pending.len()).map(|slot| Step(Move::Crash(slot))));
+        }
+        let deeds = self.scenario.deeds(&live, &world.left, world.refuses);
+        let wait = (world.now + 1 < self.instants.len()).then_some(Deed::Wait);
+        steps.extend(deeds.into_iter().chain(wait).map(|deed| Step(Move::Deed(deed))));
+    }
+
+    fn next_state(&self, world: &World, step: Step) -> Option<World> {
+        match &step.0 {
+            Move::Begin(look) => self.begin(world, look, false),
+            Move::Look(look) => self.begin(world, look, true),
+            Move::GoOn(slot) => self.go_on(world, *slot),
+            Move::Crash(slot) => {
+                let mut new = world.clone();
+                new.pending.remove(*slot);
+                Some(new)
+            }
+            Move::Deed(deed) => self.do_deed(world, deed),
+        }
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always(HOLDS, |exploration: &Self, world: &World| exploration.violation(world).is_none())]
+    }
+}
+
+/// The one property: every statement holds.
+pub(crate) const HOLDS: &str = "every statement holds";
