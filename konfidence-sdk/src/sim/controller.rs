@@ -1,5 +1,6 @@
 //! One of several active controllers: its views, its queue, and the reconciles that it is in the middle of.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
@@ -8,8 +9,9 @@ use std::task::{Context, Poll, Waker};
 
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
+use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 
+use super::meter::{Meter, Part};
 use super::server::Server;
 use super::states::States;
 use super::step::{Kind, Mishap};
@@ -17,11 +19,11 @@ use super::view::{Asked, Grant, OwnWrites, View};
 use crate::clock::{Clock, ManualClock};
 use crate::event::RecordedEvents;
 use crate::promotion::{
-    self, Inbox, Keys, Outcome, SourceKey, affected_by_config, affected_by_landscape, affected_by_promotion,
-    affected_by_stage, affected_by_template,
+    self, Inbox, Keys, Outcome, SourceKey, affected_by_landscape, affected_by_promotion, affected_by_stage,
+    affected_by_template,
 };
 use crate::store::engine::{Change, Document, Event};
-use crate::store::{Key, ObjectStore, Query, StaleStore, StoreError};
+use crate::store::{Key, Object, ObjectStore, Query, StaleStore, StoreError};
 
 /// A change that is repeated is at most so many revisions old.
 const REPEATED_WITHIN: u64 = 60;
@@ -151,6 +153,7 @@ impl Controller {
     /// Sees the next change: the inbox first, then the cache, then the queue (P8). Answers how it came, if one did.
     pub(super) fn deliver(&mut self, kind: Kind, told: bool) -> Option<Delivered> {
         let event = self.next_event(kind)?;
+        let _spending = self.server.meter.spend(Part::Watches);
         self.note_source(kind, event.change, &event.object);
         kind.move_to(&self.cache, event.revision);
         if told {
@@ -205,18 +208,14 @@ impl Controller {
         let cache = &self.cache;
         // Cached reads answer at once.
         match kind {
-            Kind::Promotion => object.parse::<VectorPromotion>().ok().map(|it| affected_by_promotion(&it)),
-            Kind::Config => object.parse::<VectorPromotionConfig>().ok().map(|it| affected_by_config(&it)),
-            Kind::Stage => {
-                object.parse::<Stage>().ok().and_then(|it| affected_by_stage(cache, &it).now_or_never()?.ok())
+            Kind::Promotion => {
+                let config = object.json()["spec"]["vectorPromotionConfigName"].as_str();
+                config.map(|config| Keys::from([Key::new(object.namespace(), config)]))
             }
-            Kind::Landscape => {
-                object.parse::<Landscape>().ok().and_then(|it| affected_by_landscape(cache, &it).now_or_never()?.ok())
-            }
-            Kind::Template => object
-                .parse::<VectorTemplate>()
-                .ok()
-                .and_then(|it| affected_by_template(cache, &it).now_or_never()?.ok()),
+            Kind::Config => Some(Keys::from([Key::new(object.namespace(), object.name())])),
+            Kind::Stage => affected_by_stage(cache, &readable(object)).now_or_never().and_then(Result::ok),
+            Kind::Landscape => affected_by_landscape(cache, &readable(object)).now_or_never().and_then(Result::ok),
+            Kind::Template => affected_by_template(cache, &readable(object)).now_or_never().and_then(Result::ok),
         }
         .unwrap_or_default()
     }
@@ -229,6 +228,10 @@ impl Controller {
         let promotions = promotions.and_then(Result::ok).map(|listed| listed.items).unwrap_or_default();
         self.queue.extend(configs.iter().map(|config| Key::of(&**config)));
         self.queue.extend(promotions.iter().flat_map(|promotion| affected_by_promotion(promotion)));
+    }
+
+    pub(super) fn measure(&mut self, meter: Meter) {
+        self.server.meter = meter;
     }
 
     pub(super) fn stir(&mut self, key: &Key<VectorPromotionConfig>) {
@@ -277,7 +280,7 @@ impl Controller {
         &mut self,
         key: &Key<VectorPromotionConfig>,
         mishap: Option<Mishap>,
-    ) -> Option<(Turned, String)> {
+    ) -> Option<(Turned, Cow<'static, str>)> {
         let task = self.tasks.get(key)?;
         task.view.desk().granted = Some(Grant { mishap });
         let view = task.view.clone();
@@ -288,9 +291,11 @@ impl Controller {
 
     fn poll(&mut self, key: &Key<VectorPromotionConfig>) -> Option<Turned> {
         let task = self.tasks.get_mut(key)?;
+        let spending = self.server.meter.spend(Part::Reconciles);
         let Poll::Ready(result) = task.reconcile.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
             return Some(Turned::Going);
         };
+        drop(spending);
         self.tasks.remove(key);
         match &result {
             Ok(Outcome { wake_up: Some(at), .. }) => {
@@ -347,4 +352,14 @@ impl Controller {
         let ages = Kind::ALL.map(|kind| format!("{kind:?} @{}", kind.position(&self.cache)));
         format!("{} of @{now}", ages.join(", "))
     }
+}
+
+/// The object, or one that has only its name: whom an object touches that does not parse, its name has to tell.
+fn readable<K: Object + Default>(object: &Document) -> Arc<K> {
+    object.parse().unwrap_or_else(|_| {
+        let mut named = K::default();
+        named.meta_mut().name = Some(object.name().to_owned());
+        named.meta_mut().namespace = Some(object.namespace().to_owned());
+        Arc::new(named)
+    })
 }

@@ -19,7 +19,13 @@
 //! After each write the checker compares the history with the specification (S1 to S5, P12, P13, P22, P28); when the
 //! faults stop, [`Step::Settle`] lets the world come to rest and checks liveness (S6), silence and the audit rules.
 //!
-//! The same seed gives the same world on every machine. A failing one is shrunk to a few steps, and tells its story.
+//! The same seed gives the same world on every machine, and a [`Survey`] of many seeds the same answer on any number of
+//! threads. A failing world is shrunk to a few steps, and tells its story.
+//!
+//! # Flows of one's own
+//!
+//! A [`Scenario`] is made of configs; everything that they refer to is made with the world. [`run`] lets chance drive:
+//! what can go wrong does, as often as the [`Mood`] says, and people do the scenario's [`Deed`]s.
 //!
 //! ```
 //! use konfidence_sdk::sim::{Deed, Scenario, run};
@@ -37,6 +43,25 @@
 //!     assert!(tally.writes > 0);
 //! }
 //! ```
+//!
+//! A [`Script`] lets the caller decide who does what when, and keeps a [`Timeline`] of what came of it. [`replay`] and
+//! [`World::step`] let one [`Step`] happen after the other:
+//!
+//! ```
+//! use konfidence_sdk::sim::{Kind, Scenario, Step, replay};
+//!
+//! let flow = Scenario::named("automatic").unwrap();
+//! let story = replay(&flow, &[
+//!     Step::Begin { controller: 0, flow: 0 },
+//!     // The config gets its number base; the controller dies before it has seen that.
+//!     Step::Read { controller: 0, flow: 0 },
+//!     Step::Turn { controller: 0, flow: 0, mishap: None },
+//!     Step::Turn { controller: 0, flow: 0, mishap: None },
+//!     Step::Crash { controller: 0, ages: [0, 1, 0, 0, 0] },
+//!     Step::Settle { healthy: 2 },
+//! ]);
+//! println!("{}", story.unwrap());
+//! ```
 
 mod chance;
 mod check;
@@ -44,9 +69,11 @@ mod controller;
 mod driver;
 #[cfg(test)]
 mod flaw;
+mod meter;
 mod people;
 mod run;
 mod scenario;
+mod script;
 mod server;
 mod settle;
 mod shrink;
@@ -55,6 +82,7 @@ mod step;
 mod story;
 mod survey;
 mod tally;
+mod timeline;
 mod view;
 mod world;
 
@@ -62,10 +90,13 @@ mod world;
 mod tests;
 
 pub use check::Violation;
+pub use meter::{Profile, Stopwatch};
 pub use run::{Failure, replay, run, run_seeds};
 pub use scenario::{Mood, Scenario};
+pub use script::{Script, ScriptError};
 pub use step::{Deed, Kind, Mishap, Step};
 pub use story::Story;
 pub use survey::{Report, Survey};
 pub use tally::{Nuisance, Tally};
+pub use timeline::{Entry, Timeline};
 pub use world::World;

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use super::check::Violation;
 use super::driver::Driver;
+use super::meter::Profile;
 use super::scenario::Scenario;
 use super::shrink::shrink;
 use super::step::Step;
@@ -50,7 +51,7 @@ pub fn run(scenario: &Scenario, seed: u64, steps: usize) -> Result<Tally, Box<Fa
     let mut course = Course::run(World::new(scenario), seed, steps);
     match course.violation.take() {
         None => Ok(course.tally),
-        Some(violation) => Err(course.tell(scenario, violation)),
+        Some(violation) => Err(course.tell(&|| World::new(scenario), violation)),
     }
 }
 
@@ -93,23 +94,25 @@ pub(super) struct Course {
     pub(super) tally: Tally,
     /// Hashes of the states that it was in, if they were counted.
     pub(super) states: HashSet<u64>,
+    pub(super) profile: Profile,
 }
 
 impl Course {
     pub(super) fn run(mut world: World, seed: u64, steps: usize) -> Self {
         let (taken, violation) = drive(&mut world, seed, steps);
+        let profile = world.profile();
         let (tally, states) = world.end();
-        Self { seed, taken, violation, tally, states }
+        Self { seed, taken, violation, tally, states, profile }
     }
 
     /// The failure that this course came to, shrunk.
-    pub(super) fn tell(self, scenario: &Scenario, violation: Violation) -> Box<Failure> {
-        let steps = shrink(&|| World::new(scenario), self.taken, &violation);
-        let mut world = World::new(scenario);
+    pub(super) fn tell(self, make: &dyn Fn() -> World, violation: Violation) -> Box<Failure> {
+        let steps = shrink(make, self.taken, &violation);
+        let mut world = make();
         world.tell();
         let violation = play(&mut world, &steps).err().unwrap_or(violation);
         let story = world.story().clone();
-        Box::new(Failure { scenario: scenario.name.clone(), seed: self.seed, violation, steps, story })
+        Box::new(Failure { scenario: world.scenario.name.clone(), seed: self.seed, violation, steps, story })
     }
 }
 

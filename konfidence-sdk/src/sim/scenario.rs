@@ -1,6 +1,6 @@
 //! Scenarios: which flows there are, what people do to them, and how much goes wrong.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use konfidence_types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec};
 
 use super::chance::Chance;
@@ -9,12 +9,17 @@ use super::step::Deed;
 /// The namespace of every project here that has no other.
 const PROJECT: &str = "bakery";
 
+/// When worlds begin that do not say when.
+const BEGINNING: &str = "2026-03-01T12:00:00Z";
+
 /// A kind of world. The world makes whatever the configs refer to: templates, Landscapes with a managed namespace
 /// `<project>-<landscape>`, Stages without a vector.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// What the story is called.
     pub name: String,
+    /// When the world begins.
+    pub beginning: Timestamp,
     /// The flows. Names and namespaces are kept; status, uid and versions are the world's.
     pub configs: Vec<VectorPromotionConfig>,
     /// What people do, each with its weight.
@@ -31,6 +36,8 @@ pub struct Scenario {
     /// Whether Stages that refuse every write go on so when the faults stop. Such a world comes to no rest, but to a
     /// slow pace (P38).
     pub refusals_stay: bool,
+    /// Whether objects that do not parse stay so when the faults stop. Their own configs stop, and no others.
+    pub unreadable_stay: bool,
 }
 
 /// Weights of what happens. A weight of 0: never.
@@ -110,6 +117,7 @@ impl Scenario {
     pub fn of(name: impl Into<String>, configs: Vec<VectorPromotionConfig>) -> Self {
         Self {
             name: name.into(),
+            beginning: BEGINNING.parse().unwrap_or(Timestamp::UNIX_EPOCH),
             configs,
             deeds: vec![(Deed::Assemble, 4), (Deed::Approve, 4)],
             mood: Mood::CALM,
@@ -117,6 +125,7 @@ impl Scenario {
             has_barrier: true,
             controllers: 2,
             refusals_stay: false,
+            unreadable_stay: false,
         }
     }
 
@@ -138,6 +147,7 @@ impl Scenario {
         let mut capped = dev();
         capped.spec.keep_last_promotions = 1;
         capped.spec.ttl_after_finished = "10m".parse().ok();
+        let us = TargetRef::stage("us", "dev");
         let mut gated = dev();
         gated.spec.require_approval = Some(true);
         let approve_only = vec![(Deed::Assemble, 2), (Deed::Approve, 2)];
@@ -147,7 +157,12 @@ impl Scenario {
             Self { deeds: approve_only, ..Self::of("approval", vec![gated.clone()]) },
             Self::of("approval and rejection", vec![dev(), test()]).with(&[(Deed::Reject, 1), (Deed::EditStage, 1)]),
             Self::of("Stage churn", vec![dev()]).with(churn).with(noise),
-            Self::of("clean-up", vec![capped]).with(&[(Deed::Tune, 1), (Deed::Hold, 1), (Deed::EditStage, 1)]),
+            Self::of("clean-up", vec![capped.clone()]).with(&[
+                (Deed::Tune, 1),
+                (Deed::EditPromotion, 1),
+                (Deed::Hold, 1),
+                (Deed::EditStage, 1),
+            ]),
             Self::of("re-created config", vec![dev()]).with(&[(Deed::ToggleConfig, 3), (Deed::HandMake, 2)]),
             Self::of("re-created config, approval", vec![gated.clone()]).with(&[
                 (Deed::ToggleConfig, 3),
@@ -178,6 +193,35 @@ impl Scenario {
                 (Deed::EditStage, 1),
             ]),
             Self { deeds: everything, ..Self::of("everything", vec![dev(), test()]) },
+            Self::of("bursts", vec![gated]).with(&[(Deed::Burst, 3), (Deed::Reject, 1), (Deed::TouchSource, 1)]),
+            Self::of("changing gates", vec![dev(), test()]).with(&[(Deed::Gate, 3), (Deed::Burst, 1)]),
+            Self::of("names held by others", vec![dev(), test()]).with(&[
+                (Deed::TakeName, 4),
+                (Deed::EditStage, 1),
+                (Deed::DeletePromotion, 1),
+            ]),
+            Self::of("unreadable objects", vec![dev(), test()]).with(&[
+                (Deed::Spoil, 4),
+                (Deed::EditStage, 1),
+                (Deed::DeletePromotion, 1),
+            ]),
+            Self::of("moving Landscapes", vec![dev(), config("dev-to-us", SourceRef::stage("eu", "dev"), us)]).with(&[
+                (Deed::MoveLandscape, 3),
+                (Deed::ToggleLandscape, 1),
+                (Deed::EditStage, 1),
+            ]),
+            Self::of(
+                "clean-up, repointed",
+                vec![capped, config("other-to-test", SourceRef::template("other"), to("test"))],
+            )
+            .with(&[
+                (Deed::Repoint, 3),
+                (Deed::Tune, 2),
+                (Deed::EditPromotion, 1),
+                (Deed::EditStage, 2),
+                (Deed::DeletePromotion, 1),
+                (Deed::Promote, 1),
+            ]),
         ]
     }
 
@@ -194,12 +238,14 @@ impl Scenario {
     }
 
     /// The same flows and deeds, with everything that can go wrong about them as the seed will have it: how often, how
-    /// far the last controller's clock is off, whether reads wait for own writes, whether refusals stay.
+    /// far the last controller's clock is off, whether reads wait for own writes, whether refusals and objects that do
+    /// not parse stay.
     #[must_use]
     pub fn moody(mut self, seed: u64) -> Self {
         let mut chance = Chance::new(seed ^ 0x05ce_a410);
         self.mood = Mood::random(&mut chance);
         self.refusals_stay = chance.one_in(3);
+        self.unreadable_stay = chance.one_in(3);
         self.has_barrier = !chance.one_in(4);
         self.clock_offset = SignedDuration::from_secs(chance.pick(&[0, 0, 30, -30, 400, -400]).unwrap_or(0));
         self
@@ -207,8 +253,13 @@ impl Scenario {
 
     /// Whether numbers are only ever handed out by the machinery, and names never freed: then P13 holds exactly.
     pub(super) fn hands_out_numbers_alone(&self) -> bool {
-        use Deed::{DeletePromotion, HandMake, Promote, Retry, ToggleConfig, Tune};
-        let frees = |deed: &Deed| matches!(deed, DeletePromotion | HandMake | Promote | Retry | ToggleConfig | Tune);
+        use Deed::{DeletePromotion, EditPromotion, HandMake, Promote, Retry, Spoil, TakeName, ToggleConfig, Tune};
+        let frees = |deed: &Deed| {
+            matches!(
+                deed,
+                DeletePromotion | EditPromotion | HandMake | Promote | Retry | Spoil | TakeName | ToggleConfig | Tune
+            )
+        };
         !self.deeds.iter().any(|(deed, weight)| *weight > 0 && frees(deed))
             && self
                 .configs

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use konfidence_types::Landscape;
 
+use super::meter::Meter;
 use super::step::Kind;
 use crate::store::{
     Key, Listed, MemoryStore, Object, ObjectRef, ObjectStore, Patch, Precondition, Query, StaleStore, StoreError,
@@ -15,6 +16,7 @@ use crate::store::{
 pub(super) struct Server {
     store: MemoryStore,
     refused: Arc<Mutex<BTreeSet<(String, String)>>>,
+    pub(super) meter: Meter,
     /// How the machinery is broken on purpose, so that a test can see the checker notice.
     #[cfg(test)]
     pub(super) flaw: super::flaw::Flawed,
@@ -25,6 +27,7 @@ impl Server {
         Self {
             store,
             refused: Arc::default(),
+            meter: Meter::default(),
             #[cfg(test)]
             flaw: super::flaw::Flawed::default(),
         }

@@ -13,14 +13,18 @@ use super::world::World;
 
 /// So long a world is watched at most; what P38 and P51 delay is over by then, and a contest has shown its pace.
 const HORIZON: SignedDuration = SignedDuration::from_hours(12);
+/// A Stage that refuses even the fence has it tried every 30 seconds (P36, P37): it shows its pace sooner.
+const HORIZON_OF_REFUSED: SignedDuration = SignedDuration::from_hours(4);
 /// So many wake-ups at most in that time: an hourly one for each flow, and some for each deadline and TTL.
 const WAKE_UPS: usize = 400;
-/// Where a Stage refuses even the fence, each controller tries every flow again every 30 seconds (P36, P37).
-const WAKE_UPS_OF_REFUSED: usize = 12_000;
-/// At most so many promotions of one config are made in so many hours by what cannot come to rest: at once, then after
-/// 1, 2, 4, 8 and 16 minutes within an hour, and a wait of a whole hour begins anew.
-const PACE: usize = 6 * 6;
-const PACE_WINDOW: SignedDuration = SignedDuration::from_hours(6);
+const WAKE_UPS_OF_REFUSED: usize = 4_000;
+/// At most so many promotions of one config are made an hour by what cannot come to rest: at once, then after 1, 2, 4, 8
+/// and 16 minutes, and a wait of a whole hour begins anew.
+const PROMOTIONS_AN_HOUR: usize = 6;
+/// And at most so many writes for one config: two attempts a minute at a fence (P36), and what the promotions cost.
+const WRITES_AN_HOUR: u64 = 2 * 60 + 60;
+/// In the last so many hours of those that a world is watched.
+const PACE_HOURS: u32 = 3;
 /// So many rounds at most without that time passes.
 const ROUNDS: usize = 3000;
 
@@ -35,10 +39,15 @@ impl World {
         }
         self.repair()?;
         self.controllers.iter_mut().for_each(Controller::resync);
-        let end = self.now().saturating_add(HORIZON).unwrap_or(self.now());
-        let mut wake_ups = 0;
+        let horizon = if self.is_refusing() { HORIZON_OF_REFUSED } else { HORIZON };
+        let end = self.now().saturating_add(horizon).unwrap_or(self.now());
+        let since = end.saturating_sub(SignedDuration::from_hours(i64::from(PACE_HOURS))).unwrap_or(end);
+        let (mut wake_ups, mut from) = (0, None);
         loop {
             self.come_to_rest()?;
+            if self.now() >= since {
+                from.get_or_insert(self.server.store().engine().revision());
+            }
             if self.approve_newest()? {
                 continue;
             }
@@ -56,11 +65,11 @@ impl World {
             self.step(Step::Wait { seconds: u32::try_from(next.as_secs()).unwrap_or(0) + 1 })?;
         }
         if self.is_contested() || self.is_refusing() {
-            return self.check_pace(end);
+            return self.check_pace(since, from);
         }
         self.check_silence()?;
         self.check_events()?;
-        AtRest { server: &self.server, checker: &self.checker }.check(&self.keys)
+        AtRest { server: &self.server, checker: &self.checker, now: self.now() }.check(&self.keys)
     }
 
     /// Gives the approvals that are waited for. Answers whether there were any.
@@ -84,17 +93,23 @@ impl World {
         !self.server.refused().is_empty()
     }
 
-    /// P38, P51: what cannot come to rest costs a bounded number of promotions an hour.
-    fn check_pace(&self, end: Timestamp) -> Result<(), Violation> {
-        let since = end.saturating_sub(PACE_WINDOW).unwrap_or(end);
+    /// P36, P38, P51: what cannot come to rest costs a bounded number of promotions, and of writes, an hour. `from` is
+    /// the revision at `since`.
+    fn check_pace(&self, since: Timestamp, from: Option<u64>) -> Result<(), Violation> {
+        let written = from.map_or(0, |from| self.server.store().engine().revision() - from);
+        let flows = u64::try_from(self.keys.len()).unwrap_or(u64::MAX);
+        if written > WRITES_AN_HOUR * u64::from(PACE_HOURS) * flows {
+            return violates("P36", format!("{written} writes in {PACE_HOURS} hours, and nothing changes"));
+        }
         let mut made: BTreeMap<&str, usize> = BTreeMap::new();
         for Known { promotion, .. } in self.checker.promotions.values() {
             if promotion.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 > since) {
                 *made.entry(&promotion.spec.vector_promotion_config_name).or_default() += 1;
             }
         }
-        match made.into_iter().find(|(_, made)| *made > PACE) {
-            Some((config, made)) => violates("P51", format!("{config} makes {made} promotions in {PACE_WINDOW:#}")),
+        let most = PROMOTIONS_AN_HOUR * usize::try_from(PACE_HOURS).unwrap_or(1);
+        match made.into_iter().find(|(_, made)| *made > most) {
+            Some((config, made)) => violates("P51", format!("{config} makes {made} promotions in {PACE_HOURS} hours")),
             None => Ok(()),
         }
     }
@@ -111,7 +126,7 @@ impl World {
     /// What was deleted but held goes first, then it is made again.
     fn repair(&mut self) -> Result<(), Violation> {
         for _ in 0..2 {
-            self.people.repair(self.scenario.refusals_stay);
+            self.people.repair(self.scenario.refusals_stay, self.scenario.unreadable_stay);
             self.look(Author::People)?;
             self.server.store().engine().collect_garbage();
             self.look(Author::Collector)?;
@@ -119,13 +134,13 @@ impl World {
         Ok(())
     }
 
-    fn look(&mut self, author: Author) -> Result<(), Violation> {
+    pub(super) fn look(&mut self, author: Author) -> Result<(), Violation> {
         self.checker.see(self.server.store(), author, &mut self.story)
     }
 
     /// Everything is delivered, everything queued is done, until nothing is left. The controllers take turns request by
     /// request, so that two of them meet in every plan.
-    fn come_to_rest(&mut self) -> Result<(), Violation> {
+    pub(super) fn come_to_rest(&mut self) -> Result<(), Violation> {
         for _ in 0..ROUNDS {
             self.step(Step::CollectGarbage)?;
             for controller in 0..self.controllers.len() {

@@ -172,6 +172,10 @@ pub struct Mishap {
 pub enum Deed {
     /// The flow's source gets another vector: mostly a new one, sometimes an earlier one.
     Assemble,
+    /// It gets several, one right after the other.
+    Burst,
+    /// Its version moves, and it keeps its vector.
+    TouchSource,
     /// A waiting promotion is approved.
     Approve,
     /// A promotion that is not yet in progress is rejected.
@@ -194,30 +198,42 @@ pub enum Deed {
     TouchStage,
     /// A promotion gets a foreign annotation.
     TouchPromotion,
+    /// A promotion's TTL changes.
+    EditPromotion,
     /// A promotion is deleted.
     DeletePromotion,
     /// A promotion without owner is made by hand.
     HandMake,
+    /// A promotion of another config is made by hand, under the name that the flow's next one would get.
+    TakeName,
     /// The config is deleted, or made again under its name.
     ToggleConfig,
     /// The config's source and target become another flow's, or its own again.
     Repoint,
     /// The config's cap and TTL change.
     Tune,
+    /// Whether the config's promotions need approval changes.
+    Gate,
     /// The Landscape of the target is deleted, or made again.
     ToggleLandscape,
+    /// The Landscape of the target manages another namespace, or none.
+    MoveLandscape,
     /// The template that is the source is deleted, or made again.
     ToggleTemplate,
     /// A finalizer is put on config, target or a promotion, or taken off.
     Hold,
     /// The API server refuses every write to the target from now on, or no longer.
     Refuse,
+    /// An object of the flow becomes one that does not parse, or one that does again.
+    Spoil,
 }
 
 impl Deed {
     /// All deeds.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 28] = [
         Self::Assemble,
+        Self::Burst,
+        Self::TouchSource,
         Self::Approve,
         Self::Reject,
         Self::Retry,
@@ -229,15 +245,20 @@ impl Deed {
         Self::StripRecord,
         Self::TouchStage,
         Self::TouchPromotion,
+        Self::EditPromotion,
         Self::DeletePromotion,
         Self::HandMake,
+        Self::TakeName,
         Self::ToggleConfig,
         Self::Repoint,
         Self::Tune,
+        Self::Gate,
         Self::ToggleLandscape,
+        Self::MoveLandscape,
         Self::ToggleTemplate,
         Self::Hold,
         Self::Refuse,
+        Self::Spoil,
     ];
 
     /// Whether it goes through a public operation, request by request; everything else is an edit.

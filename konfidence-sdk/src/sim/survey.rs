@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use super::meter::{Profile, Stopwatch};
 use super::run::{Course, Failure};
 use super::scenario::Scenario;
 use super::tally::Tally;
@@ -35,10 +36,12 @@ pub struct Survey {
     pub scenario: Option<Scenario>,
     /// How many run at once.
     pub threads: NonZero<usize>,
+    /// Measures where the time goes, if there is one.
+    pub stopwatch: Option<Stopwatch>,
 }
 
 /// What a survey found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// How many worlds there were.
     pub worlds: u64,
@@ -46,6 +49,8 @@ pub struct Report {
     pub tally: Tally,
     /// How many different states they were in, counting neither versions nor times.
     pub states: usize,
+    /// Where the time went, if it was measured: that of all threads.
+    pub profile: Profile,
     /// The first world, by seed, in which a statement did not hold. None was run after it.
     pub failure: Option<Box<Failure>>,
 }
@@ -54,11 +59,16 @@ impl Survey {
     /// Random worlds of `steps` steps in all, from `seed` on, on all cores.
     pub fn of(steps: u64, seed: u64) -> Self {
         let threads = thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        Self { seed, steps, scenario: None, threads }
+        Self { seed, steps, scenario: None, threads, stopwatch: None }
     }
 
     /// Runs them.
     pub fn run(&self) -> Report {
+        self.run_in(&|seed| World::new(&self.scenario(seed)))
+    }
+
+    /// Runs those worlds that `make` makes of a seed.
+    pub(super) fn run_in(&self, make: &(dyn Fn(u64) -> World + Sync)) -> Report {
         let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
         let (sender, receiver) = mpsc::sync_channel(self.threads.get() * 4);
         thread::scope(|scope| {
@@ -68,22 +78,22 @@ impl Survey {
                     let sender = sender;
                     while !is_over.load(Ordering::Relaxed) {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        if sender.send((number, self.course(number))).is_err() {
+                        if sender.send((number, self.course(number, make))).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(sender);
-            let report = self.collect(receiver);
+            let report = self.collect(receiver, make);
             is_over.store(true, Ordering::Relaxed);
             report
         })
     }
 
     /// Takes in the worlds in the order of their seeds, whichever came first, and leaves out what is too many.
-    fn collect(&self, receiver: mpsc::Receiver<(u64, Course)>) -> Report {
-        let mut report = Report { worlds: 0, tally: Tally::default(), states: 0, failure: None };
+    fn collect(&self, receiver: mpsc::Receiver<(u64, Course)>, make: &dyn Fn(u64) -> World) -> Report {
+        let mut report = Report::default();
         let mut states = HashSet::new();
         let mut early = BTreeMap::new();
         'all: for (number, course) in receiver {
@@ -91,10 +101,11 @@ impl Survey {
             while let Some(mut course) = early.remove(&report.worlds) {
                 report.worlds += 1;
                 report.tally += &course.tally;
+                report.profile += course.profile;
                 states.extend(std::mem::take(&mut course.states));
                 if let Some(violation) = course.violation.take() {
-                    let scenario = self.scenario(course.seed);
-                    report.failure = Some(course.tell(&scenario, violation));
+                    let seed = course.seed;
+                    report.failure = Some(course.tell(&|| make(seed), violation));
                 }
                 if report.failure.is_some() || report.tally.steps >= self.steps {
                     break 'all;
@@ -105,10 +116,13 @@ impl Survey {
         report
     }
 
-    fn course(&self, number: u64) -> Course {
+    fn course(&self, number: u64, make: &dyn Fn(u64) -> World) -> Course {
         let seed = self.seed.wrapping_add(number);
-        let mut world = World::new(&self.scenario(seed));
+        let mut world = make(seed);
         world.count_states();
+        if let Some(stopwatch) = self.stopwatch {
+            world.measure(stopwatch);
+        }
         Course::run(world, seed, length(seed))
     }
 

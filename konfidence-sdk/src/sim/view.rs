@@ -8,6 +8,7 @@
 //! No thread and no executor: the world polls the future by hand, and a future that is dropped between two turns is a
 //! process that died between two requests.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
@@ -17,6 +18,7 @@ use std::task::Poll;
 use async_trait::async_trait;
 use kube::core::ResourceExt;
 
+use super::meter::Part;
 use super::server::Server;
 use super::step::{Kind, Mishap};
 use crate::store::{
@@ -28,9 +30,9 @@ use crate::store::{
 pub(super) struct Asked {
     pub(super) verb: Verb,
     pub(super) kind: Option<Kind>,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The version that a conditional write expects.
-    pub(super) expected: String,
+    pub(super) expected: Option<Arc<str>>,
 }
 
 impl fmt::Display for Asked {
@@ -46,7 +48,7 @@ impl fmt::Display for Asked {
         };
         let kind = self.kind.map_or_else(String::new, |kind| format!("{kind:?} "));
         write!(f, "{verb} {kind}{}", self.name)?;
-        if self.expected.is_empty() { Ok(()) } else { write!(f, " @{}", self.expected) }
+        self.expected.as_ref().map_or(Ok(()), |expected| write!(f, " @{expected}"))
     }
 }
 
@@ -61,7 +63,7 @@ pub(super) struct Desk {
     pub(super) asked: Option<Asked>,
     pub(super) granted: Option<Grant>,
     /// How the last request ended, in a word.
-    pub(super) answered: Option<String>,
+    pub(super) answered: Option<Cow<'static, str>>,
 }
 
 /// What one controller wrote itself since it started. Clones share it.
@@ -110,8 +112,8 @@ impl View {
                 return Poll::Ready(mishap);
             }
             if desk.asked.is_none() {
-                desk.asked =
-                    Some(Asked { verb, kind: Kind::of::<K>(), name: name.to_owned(), expected: expected.to_owned() });
+                let expected = (!expected.is_empty()).then(|| expected.into());
+                desk.asked = Some(Asked { verb, kind: Kind::of::<K>(), name: name.into(), expected });
             }
             Poll::Pending
         })
@@ -157,10 +159,10 @@ impl View {
     }
 }
 
-fn word<T>(answer: &Result<T, StoreError>) -> String {
+fn word<T>(answer: &Result<T, StoreError>) -> Cow<'static, str> {
     match answer {
-        Ok(_) => "done".to_owned(),
-        Err(error) => error.to_string(),
+        Ok(_) => "done".into(),
+        Err(error) => error.to_string().into(),
     }
 }
 
@@ -177,11 +179,13 @@ fn never_sent<T>(object: &ObjectRef) -> Result<T, StoreError> {
 impl<K: Object> ObjectStore<K> for View {
     async fn get(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
         let mishap = self.turn::<K>(Verb::Get, key.name(), "").await;
+        let _spending = self.server.meter.spend(Part::Engine);
         self.read(mishap, ObjectRef::named(key), self.cache.get(key).await)
     }
 
     async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::List, query.namespace.as_deref().unwrap_or_default(), "").await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let object = ObjectRef::named(&Key::<K>::new(query.namespace.clone().unwrap_or_default(), ""));
         #[cfg(test)]
         if self.server.flaw.is(super::flaw::Flaw::Overlay) {
@@ -194,17 +198,20 @@ impl<K: Object> ObjectStore<K> for View {
 
     async fn get_live(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
         let mishap = self.turn::<K>(Verb::GetLive, key.name(), "").await;
+        let _spending = self.server.meter.spend(Part::Engine);
         self.read(mishap, ObjectRef::named(key), self.server.get(key, &self.cache).await)
     }
 
     async fn list_live(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::ListLive, query.namespace.as_deref().unwrap_or_default(), "").await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let object = ObjectRef::named(&Key::<K>::new(query.namespace.clone().unwrap_or_default(), ""));
         self.read(mishap, object, self.server.list(query, &self.cache).await)
     }
 
     async fn create(&self, object: &K) -> Result<Arc<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::Create, &object.name_any(), "").await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let named = ObjectRef::of(object);
         let answer = if arrives(mishap) { self.server.create(object).await } else { never_sent(&named) };
         #[cfg(test)]
@@ -214,6 +221,7 @@ impl<K: Object> ObjectStore<K> for View {
 
     async fn patch(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::Patch, key.name(), &patch.expected.resource_version).await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let named = ObjectRef::named(key);
         let answer = if arrives(mishap) { self.server.patch(key, patch).await } else { never_sent(&named) };
         #[cfg(test)]
@@ -223,6 +231,7 @@ impl<K: Object> ObjectStore<K> for View {
 
     async fn patch_status(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
         let mishap = self.turn::<K>(Verb::PatchStatus, key.name(), &patch.expected.resource_version).await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let named = ObjectRef::named(key);
         let answer = if arrives(mishap) { self.server.patch_status(key, patch).await } else { never_sent(&named) };
         #[cfg(test)]
@@ -233,6 +242,7 @@ impl<K: Object> ObjectStore<K> for View {
     async fn delete(&self, key: &Key<K>, precondition: &Precondition) -> Result<(), StoreError> {
         let expected = precondition.resource_version.clone().unwrap_or_default();
         let mishap = self.turn::<K>(Verb::Delete, key.name(), &expected).await;
+        let _spending = self.server.meter.spend(Part::Engine);
         let named = ObjectRef::named(key);
         let answer = if arrives(mishap) { self.server.delete(key, precondition).await } else { never_sent(&named) };
         self.written::<K, _>(mishap, named, answer)

@@ -9,6 +9,7 @@ use konfidence_types::VectorPromotionConfig;
 
 use super::check::{Author, Checker, Violation, violates};
 use super::controller::{Controller, Turned};
+use super::meter::{Meter, Part, Profile, Stopwatch};
 use super::people::{People, Person, Said};
 use super::scenario::Scenario;
 use super::server::Server;
@@ -39,13 +40,10 @@ pub struct World {
     limit: u64,
 }
 
-/// When every world begins.
-const BEGINNING: &str = "2026-03-01T12:00:00Z";
-
 impl World {
     /// A world in which everything of `scenario` stands and no controller has looked at it yet.
     pub fn new(scenario: &Scenario) -> Self {
-        let clock = ManualClock::new(BEGINNING.parse().unwrap_or(Timestamp::UNIX_EPOCH));
+        let clock = ManualClock::new(scenario.beginning);
         let options = Options { collector: Collector::OnRequest, ..Options::new(std::sync::Arc::new(clock.clone())) };
         Self::over(scenario, clock, Server::new(MemoryStore::over(Engine::new(options))))
     }
@@ -74,6 +72,7 @@ impl World {
             server,
             people,
         };
+        world.checker.ahead = world.scenario.clock_offset.max(SignedDuration::ZERO);
         // What is there from the start breaks no rule.
         let _ = world.checker.see(world.server.store(), Author::People, &mut world.story);
         world
@@ -97,6 +96,18 @@ impl World {
     /// Begins to count in how many different states it is.
     pub(super) fn count_states(&mut self) {
         self.checker.count_states(self.server.store());
+    }
+
+    /// Begins to measure where the time goes. Whoever has taken up something before is not measured.
+    pub(super) fn measure(&mut self, stopwatch: Stopwatch) {
+        let meter = Meter::new(stopwatch);
+        self.server.meter = meter.clone();
+        self.controllers.iter_mut().for_each(|controller| controller.measure(meter.clone()));
+        self.persons.iter_mut().for_each(|person| person.measure(meter.clone()));
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        self.server.meter.profile()
     }
 
     /// Lets it go no further than so many steps.
@@ -135,6 +146,7 @@ impl World {
             Step::CollectGarbage => Author::Collector,
             _ => Author::People,
         };
+        self.checker.now = self.clock.now();
         if self.tally.steps >= self.limit {
             return violates("the limit", format!("{} steps were not enough", self.limit));
         }
@@ -145,6 +157,7 @@ impl World {
             let after = self.server.store().engine().revision();
             if after != before {
                 self.tally.writes += after - before;
+                let _spending = self.server.meter.spend(Part::Checker);
                 self.checker.see(self.server.store(), author, &mut self.story)?;
             }
             self.note_state();
@@ -192,8 +205,7 @@ impl World {
                 let Some(crashing) = self.controllers.get_mut(controller) else { return false };
                 crashing.crash(ages);
                 self.tally.note(Nuisance::Crash);
-                let ages = crashing.ages();
-                self.story.line(|| format!("{} dies and starts again, seeing {ages}", name(controller)));
+                self.story.line(|| format!("{} dies and starts again, seeing {}", name(controller), crashing.ages()));
                 true
             }
             Step::Pause { controller } => {
@@ -248,6 +260,24 @@ impl World {
         true
     }
 
+    /// The first instant that a controller which is awake waits for.
+    pub(super) fn next_wake_up(&self) -> Option<Timestamp> {
+        let awake = self.controllers.iter().filter(|controller| !controller.is_asleep);
+        let wait = awake.filter_map(Controller::next_wake_up).min()?;
+        self.now().saturating_add(wait).ok()
+    }
+
+    /// Lets time pass until `until`. Answers whether it did.
+    pub(super) fn wait_until(&mut self, until: Timestamp) -> bool {
+        self.story.now(self.now());
+        self.wait(until.duration_since(self.now()))
+    }
+
+    /// Queues everything everywhere: the slow resync.
+    pub(super) fn resync(&mut self) {
+        self.controllers.iter_mut().for_each(Controller::resync);
+    }
+
     fn awake_mut(&mut self, controller: usize) -> Option<&mut Controller> {
         self.controllers.get_mut(controller).filter(|it| !it.is_asleep)
     }
@@ -276,19 +306,14 @@ impl World {
     }
 
     fn begin(&mut self, controller: usize, flow: usize) -> bool {
-        let Some(key) = self.keys.get(flow).cloned() else { return false };
-        let begun = self.awake_mut(controller).is_some_and(|it| {
-            let queued = it.has_queued(&key);
-            if queued {
-                it.begin(&key);
-            }
-            queued
-        });
-        if begun {
-            let ages = self.controllers.get(controller).map(Controller::ages).unwrap_or_default();
-            self.story.line(|| format!("{} takes up {key}, seeing {ages}", name(controller)));
+        let Some(key) = self.keys.get(flow) else { return false };
+        let Some(begins) = self.controllers.get_mut(controller).filter(|it| !it.is_asleep) else { return false };
+        let queued = begins.has_queued(key);
+        if queued {
+            begins.begin(key);
+            self.story.line(|| format!("{} takes up {key}, seeing {}", name(controller), begins.ages()));
         }
-        begun
+        queued
     }
 
     /// What a reconcile would do next, if it may.
@@ -308,8 +333,8 @@ impl World {
             self.tally.note(Nuisance::StaleRead);
         }
         let mishap = mishap.filter(|mishap| mishap.fault.is_possible(asked.verb) && asked.verb.is_live());
-        let Some(key) = self.keys.get(flow).cloned() else { return false };
-        let Some((turned, answered)) = self.controllers.get_mut(controller).and_then(|it| it.turn(&key, mishap)) else {
+        let Some(key) = self.keys.get(flow) else { return false };
+        let Some((turned, answered)) = self.controllers.get_mut(controller).and_then(|it| it.turn(key, mishap)) else {
             return false;
         };
         self.tally.note_request(mishap);

@@ -87,7 +87,15 @@ impl StaleStore {
 
     fn select<K: Object>(&self, query: &Query<K>) -> Result<Listing, StoreError> {
         let namespace = query.namespace.as_deref();
-        let listing = self.store.collection::<K>().list_at(self.position::<K>(), namespace);
+        let (collection, position) = (self.store.collection::<K>(), self.position::<K>());
+        if let Some((name, value)) = &query.index
+            && let Some(listing) = collection.list_by(namespace, name, value)
+            && collection.next_event(position).is_ok_and(|next| next.is_none())
+        {
+            // Nothing has happened since the position: the index, which was read before that was asked, is of then.
+            return Ok(Listing { revision: position, ..listing });
+        }
+        let listing = collection.list_at(position, namespace);
         let mut listing = listing.map_err(|error| refusal(&all(query), &error))?;
         if let Some((name, value)) = &query.index {
             let index = K::INDEXES.iter().find(|index| index.name == *name);

@@ -52,9 +52,9 @@ impl Deciding<'_> {
                 None => surviving += 1,
             }
         }
-        if cap == Some(0) {
-            wake_ups.extend(self.members.iter().filter_map(|member| self.counts_until(member)).filter_map(just_after));
-        }
+        // What is kept only as long as it counts goes at the instant when it no longer does.
+        let until = |index: &usize| self.members.get(*index).and_then(|member| self.counts_until(member));
+        wake_ups.extend(exempt.difference(&kept).filter_map(until).filter_map(just_after));
         for at in wake_ups {
             self.plan.wake_at(at);
         }

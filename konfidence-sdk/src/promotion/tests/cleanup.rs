@@ -227,3 +227,19 @@ fn p44_a_hold_survives_any_clean_up() {
     world.settle(AUTO);
     assert_eq!((left(&world), world.vector("dev").as_str()), (vec![], "menu:3"));
 }
+
+/// The config points elsewhere and back, so that the correction is neither the newest that ended nor the newest that
+/// succeeded. Without a wake-up it would stay until something changes, and a resync of a world at rest would write (S6).
+#[test]
+fn p51_p43_a_correction_goes_at_the_instant_when_it_no_longer_counts() {
+    let world = World::automatic_with(|spec| spec.keep_last_promotions = 1);
+    world.settle(AUTO);
+    promotion(AUTO, 1).annotated(annotation::CORRECTIONS, "1").succeeded().into(&world);
+    promotion(AUTO, 2).to("eu", "test").succeeded().into(&world);
+    let outcome = world.settle(AUTO);
+    assert_eq!((left(&world), outcome.wake_up), (vec![1, 2], Some(at("13:00:01"))));
+    world.wait(3601);
+    world.settle(AUTO);
+    assert_eq!(left(&world), [2]);
+    world.assert_quiet(AUTO);
+}

@@ -4,13 +4,17 @@
 //! Stage object and who owns what, and holds each write against the statements of the specification:
 //!
 //! ```text
-//!   safety   S1 S2 S3 S4 S5 P12 P22 P28    after each write
-//!   number   P13 R14                       after each write, where numbers are handed out by the machinery alone
-//!   rest     S6 P40-P44                    once the world has come to rest
+//!   safety     S1 S2 S3 S4 S5 P12 P22 P28   after each write
+//!   number     P13                          after each write, where numbers are handed out by the machinery alone
+//!   cleanup    R14 P43 P44                  after each deletion, and at rest
+//!   readable   section 1                    after each write, and at rest
+//!   rest       S6 P40-P42                   once the world has come to rest
 //! ```
 
+mod cleanup;
 mod describe;
 mod number;
+mod readable;
 pub(super) mod rest;
 mod safety;
 
@@ -18,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig};
 
 use super::states::States;
@@ -80,8 +85,18 @@ pub(super) struct Checker {
     pub(super) stages: BTreeMap<Key<Stage>, Arc<Stage>>,
     /// `None`: numbers come from elsewhere too, and P13 holds only in part.
     numbers: Option<number::Numbers>,
+    /// The present instant, and how far the clock of a controller may be ahead of it.
+    pub(super) now: Timestamp,
+    pub(super) ahead: SignedDuration,
+    /// The least cap that each config ever had.
+    caps: BTreeMap<Key<VectorPromotionConfig>, u32>,
+    /// Configs that were ever deleted.
+    interrupted: BTreeSet<Key<VectorPromotionConfig>>,
     /// `None`: nobody counts them.
     pub(super) states: Option<States>,
+    /// Stands for a statement, so that a test of what becomes of violations has one.
+    #[cfg(test)]
+    pub(super) forbidden: Option<fn(&Event) -> bool>,
 }
 
 impl Checker {
@@ -93,7 +108,13 @@ impl Checker {
             configs: BTreeMap::new(),
             stages: BTreeMap::new(),
             numbers: numbers_are_exact.then(number::Numbers::default),
+            now: Timestamp::UNIX_EPOCH,
+            ahead: SignedDuration::ZERO,
+            caps: BTreeMap::new(),
+            interrupted: BTreeSet::new(),
             states: None,
+            #[cfg(test)]
+            forbidden: None,
         }
     }
 
@@ -129,6 +150,15 @@ impl Checker {
     }
 
     fn see_one(&mut self, kind: Kind, event: &Event, author: Author) -> Result<(), Violation> {
+        #[cfg(test)]
+        if self.forbidden.is_some_and(|is_forbidden| is_forbidden(event)) {
+            return violates("forbidden", event.object.name());
+        }
+        readable::check_write(kind, event, author)?;
+        if !readable::is_readable(kind, &event.object) {
+            self.see_unreadable(kind, event);
+            return Ok(());
+        }
         match kind {
             Kind::Promotion => self.see_promotion(event, author)?,
             Kind::Config => self.see_config(event, author)?,
@@ -139,6 +169,36 @@ impl Checker {
             numbers.see(kind, event, author)?;
         }
         Ok(())
+    }
+
+    /// What does not parse is as it was when it did, until it is gone.
+    fn see_unreadable(&mut self, kind: Kind, event: &Event) {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.excuse(event.revision);
+        }
+        if event.change != Change::Deleted {
+            return;
+        }
+        let (namespace, name) = (event.object.namespace(), event.object.name());
+        match kind {
+            Kind::Promotion => {
+                if let Some(known) = self.promotions.get_mut(event.object.uid()) {
+                    known.is_gone = true;
+                }
+                self.running.values_mut().for_each(|running| {
+                    running.remove(event.object.uid());
+                });
+            }
+            Kind::Config => {
+                let key = Key::new(namespace, name);
+                self.configs.remove(&key);
+                self.interrupted.insert(key);
+            }
+            Kind::Stage => {
+                self.stages.remove(&Key::new(namespace, name));
+            }
+            Kind::Landscape | Kind::Template => {}
+        }
     }
 
     fn see_promotion(&mut self, event: &Event, author: Author) -> Result<(), Violation> {
@@ -177,6 +237,10 @@ impl Checker {
             self.check_config_write(&config)?;
         }
         let group = (key.namespace().to_owned(), key.name().to_owned());
+        self.note_cap(&config);
+        if event.change == Change::Deleted {
+            self.interrupted.insert(key.clone());
+        }
         match event.change {
             Change::Deleted => self.configs.remove(&key),
             _ => self.configs.insert(key, config),

@@ -72,6 +72,11 @@ impl Numbers {
         Ok(())
     }
 
+    /// Whatever is made after this may be a repetition.
+    pub(super) fn excuse(&mut self, revision: u64) {
+        self.reason = revision;
+    }
+
     fn hold(&mut self, kind: Kind, event: &Event, vector: String) {
         let source = (kind, event.object.namespace().to_owned(), event.object.name().to_owned());
         let held = self.held.entry(source).or_default();

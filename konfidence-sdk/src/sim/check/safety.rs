@@ -111,22 +111,6 @@ impl Checker {
         Ok(())
     }
 
-    /// R14: what is deleted has its number stored.
-    fn check_deletion(&self, promotion: &VectorPromotion) -> Result<(), Violation> {
-        let key = Key::of(promotion);
-        let config = self.configs.get(&Key::new(key.namespace(), &promotion.spec.vector_promotion_config_name));
-        let Some(config) = config.filter(|config| {
-            config.metadata.uid.as_deref() == controller_uid(promotion) && config.metadata.deletion_timestamp.is_none()
-        }) else {
-            return Ok(());
-        };
-        let stored = config.status.as_ref().and_then(|status| status.sequence).unwrap_or(0);
-        if stored < promotion.spec.sequence {
-            return violates("R14", format!("{key} is cleaned up while the config's status says sequence {stored}"));
-        }
-        Ok(())
-    }
-
     /// R14: the stored number never falls.
     pub(super) fn check_config_write(&self, config: &VectorPromotionConfig) -> Result<(), Violation> {
         let key = Key::of(config);

@@ -34,6 +34,24 @@ impl People {
         let target = self.stage_of(key.namespace(), &config.spec.target);
         match deed {
             Deed::Assemble => self.assemble(&config, pick),
+            Deed::Burst => {
+                let told: Vec<_> = (0..2 + pick % 5).filter_map(|more| self.assemble(&config, pick + more)).collect();
+                Some(told.join(", and at once ")).filter(|told| !told.is_empty())
+            }
+            Deed::TouchSource => self.touch_source(&config, pick),
+            Deed::Gate => {
+                let gate = [Value::Null, json!(true), json!(false)][pick % 3].clone();
+                let told = format!("somebody sets requireApproval of {key} to {gate}");
+                let changed = change::<VectorPromotionConfig>(self.store(), &key, Scope::Main, |config| {
+                    if let Some(spec) = config["spec"].as_object_mut() {
+                        spec.remove("requireApproval");
+                        if !gate.is_null() {
+                            spec.insert("requireApproval".into(), gate);
+                        }
+                    }
+                });
+                changed.then_some(told)
+            }
             Deed::EditStage => {
                 let vector = self.some_vector(pick);
                 let changed = change::<Stage>(self.store(), &target, Scope::Main, |stage| {
@@ -74,11 +92,22 @@ impl People {
                 })
                 .then(|| format!("somebody touches promotion {name}"))
             }
+            Deed::EditPromotion => {
+                let promotion = self.promotions(&key).into_iter().nth_around(pick / 2)?;
+                let name: Key<VectorPromotion> = Key::of(&*promotion);
+                let ttl = if pick.is_multiple_of(2) { "1m" } else { "2h" };
+                let changed = change::<VectorPromotion>(self.store(), &name, Scope::Main, |promotion| {
+                    promotion["spec"]["ttlAfterFinished"] = json!(ttl);
+                });
+                changed.then(|| format!("somebody sets the TTL of promotion {name} to {ttl}"))
+            }
             Deed::DeletePromotion => {
                 let promotion = self.promotions(&key).into_iter().nth_around(pick)?;
                 delete(self.store(), &Key::<VectorPromotion>::of(&*promotion))
             }
             Deed::HandMake => self.hand_make(&key, &config, pick),
+            Deed::TakeName => self.take_name(&key, &config, pick),
+            Deed::Spoil => self.spoil(&key, &config, &target, pick),
             Deed::ToggleConfig => {
                 let made = json!(self.configs.get(flow)?);
                 toggle::<VectorPromotionConfig>(self.store(), &key, || made)
@@ -107,6 +136,17 @@ impl People {
                 let status = json!({"namespace": managed});
                 toggle::<Landscape>(self.store(), &landscape, || json!({"spec": {}, "status": status}))
             }
+            Deed::MoveLandscape => {
+                let landscape = Key::<Landscape>::new(key.namespace(), &config.spec.target.landscape);
+                let home = format!("{}-{}", landscape.namespace(), landscape.name());
+                let managed =
+                    [json!(home), json!(format!("{home}-moved")), Value::Null][[0, 1, 1, 0, 2][pick % 5]].clone();
+                let told = format!("Landscape {landscape} manages {managed} from now on");
+                let changed = change(self.store(), &landscape, Scope::Status, |landscape| {
+                    landscape["status"]["namespace"] = managed;
+                });
+                changed.then_some(told)
+            }
             Deed::ToggleTemplate => {
                 let source = &config.spec.source;
                 let template = Key::new(key.namespace(), &source.name);
@@ -132,9 +172,27 @@ impl People {
         }
     }
 
+    /// The source's version moves, and its vector stays.
+    fn touch_source(&mut self, config: &VectorPromotionConfig, pick: usize) -> Option<String> {
+        let namespace = Key::of(config).namespace().to_owned();
+        let SourceRef { kind, name, landscape } = &config.spec.source;
+        let note = |object: &mut Value| {
+            object["metadata"]["annotations"]["bakery.example/note"] = json!(pick.to_string());
+        };
+        if let (SourceKind::Stage, Some(landscape)) = (kind, landscape) {
+            let stage = Key::<Stage>::new(self.server.managed(&namespace, landscape), name);
+            return change(self.store(), &stage, Scope::Main, note)
+                .then(|| format!("somebody touches source Stage {stage}"));
+        }
+        let template = Key::<VectorTemplate>::new(namespace, name);
+        change(self.store(), &template, Scope::Main, note)
+            .then(|| format!("somebody touches source VectorTemplate {template}"))
+    }
+
     fn assemble(&mut self, config: &VectorPromotionConfig, pick: usize) -> Option<String> {
         let namespace = Key::of(config).namespace().to_owned();
-        let vector = self.some_vector(pick);
+        // Now and then it has none.
+        let vector = if pick % 40 == 39 { String::new() } else { self.some_vector(pick) };
         let SourceRef { kind, name, landscape } = &config.spec.source;
         if let (SourceKind::Stage, Some(landscape)) = (kind, landscape) {
             let stage = Key::<Stage>::new(self.server.managed(&namespace, landscape), name);
@@ -175,6 +233,27 @@ impl People {
             let gate = if waits { "waits for approval" } else { "needs no approval" };
             format!("somebody makes promotion {name} of {vector} for {of}, sequence {sequence}, which {gate}")
         })
+    }
+
+    /// The name that the flow's next promotion would get is taken by one of another config (R10).
+    fn take_name(
+        &mut self,
+        key: &Key<VectorPromotionConfig>,
+        config: &VectorPromotionConfig,
+        pick: usize,
+    ) -> Option<String> {
+        let highest = self.promotions(key).first().map_or(0, |promotion| promotion.spec.sequence);
+        let name = promotion_name(key.name(), highest.saturating_add(1).clamp(0, MAX_SEQUENCE));
+        let vector = self.some_vector(pick);
+        let promotion = json!({
+            "metadata": {"namespace": key.namespace(), "name": name},
+            "spec": {
+                "vectorPromotionConfigName": "loose", "source": config.spec.source, "target": config.spec.target,
+                "vector": vector, "requireApproval": !pick.is_multiple_of(3), "sequence": pick % 4,
+            },
+        });
+        insert::<VectorPromotion>(self.store(), promotion)
+            .then(|| format!("somebody takes the name {name} for a promotion of {vector} of another config"))
     }
 
     fn repoint(&mut self, key: &Key<VectorPromotionConfig>, flow: usize, pick: usize) -> Option<String> {

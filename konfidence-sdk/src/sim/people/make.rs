@@ -6,8 +6,9 @@ use konfidence_types::{Landscape, SourceKind, Stage, VectorPromotion, VectorProm
 use serde_json::{Value, json};
 
 use super::People;
-use super::raw::{insert, release_all};
+use super::raw::{change, insert, release_all};
 use crate::store::Key;
+use crate::store::engine::Scope;
 
 impl People {
     /// Puts in place whatever the flows refer to and is not there, and the configs.
@@ -41,7 +42,15 @@ impl People {
                 "spec": {},
                 "status": {"namespace": managed},
             });
-            insert::<Landscape>(self.store(), made);
+            if !insert::<Landscape>(self.store(), made) {
+                // It stands, perhaps without a namespace.
+                let key = Key::<Landscape>::new(&namespace, &landscape);
+                change(self.store(), &key, Scope::Status, |landscape| {
+                    if landscape["status"]["namespace"].is_null() {
+                        landscape["status"]["namespace"] = json!(managed);
+                    }
+                });
+            }
             let stage = json!({"metadata": {"namespace": managed, "name": name}, "spec": {"vector": ""}});
             insert::<Stage>(self.store(), stage);
         }
@@ -62,9 +71,12 @@ impl People {
     }
 
     /// Takes back what stands in the way of rest: holds, refusals, what is missing.
-    pub(in crate::sim) fn repair(&mut self, refusals_stay: bool) {
+    pub(in crate::sim) fn repair(&mut self, refusals_stay: bool, unreadable_stay: bool) {
         if !refusals_stay {
             self.server.refused().clear();
+        }
+        if !unreadable_stay {
+            self.make_readable();
         }
         release_all::<Stage>(self.store());
         release_all::<VectorPromotionConfig>(self.store());

@@ -8,12 +8,14 @@ mod edit;
 mod make;
 mod person;
 mod raw;
+mod spoil;
 
 use std::sync::Arc;
 
 use konfidence_types::{Stage, TargetRef, VectorPromotion, VectorPromotionConfig};
 
-pub(super) use self::person::{Person, Said, Word};
+pub(super) use self::person::{Person, Said, Word, say, told};
+pub(super) use self::raw::change;
 use super::server::Server;
 use super::step::Deed;
 use crate::promotion::Phase;
@@ -48,9 +50,8 @@ impl People {
         };
         match deed {
             Deed::Approve => of(|phase| phase == Phase::Waiting).map(Word::Approve),
-            Deed::Reject => {
-                of(|phase| matches!(phase, Phase::Waiting | Phase::Ready | Phase::Blocked)).map(Word::Reject)
-            }
+            Deed::Reject => of(|phase| matches!(phase, Phase::Waiting | Phase::Ready | Phase::Blocked))
+                .map(|key| Word::Reject(key, "stale bread".to_owned())),
             Deed::Retry => of(Phase::is_terminal).map(Word::Retry),
             Deed::Promote => Some(Word::Promote(key, self.some_vector(pick))),
             Deed::Release => Some(Word::Release(key)),
@@ -94,7 +95,7 @@ impl People {
     }
 
     /// The promotions that name the flow, newest first.
-    fn promotions(&self, key: &Key<VectorPromotionConfig>) -> Vec<Arc<VectorPromotion>> {
+    pub(super) fn promotions(&self, key: &Key<VectorPromotionConfig>) -> Vec<Arc<VectorPromotion>> {
         let listing = self.store().collection::<VectorPromotion>().list(Some(key.namespace()));
         let parsed = listing.items.iter().filter_map(|object| object.parse::<VectorPromotion>().ok());
         let mut own: Vec<_> =

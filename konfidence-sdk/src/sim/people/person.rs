@@ -1,5 +1,6 @@
 //! People who go through the public operations, request by request like a controller.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -8,7 +9,8 @@ use konfidence_types::{VectorPromotion, VectorPromotionConfig};
 
 use crate::clock::ManualClock;
 use crate::event::NoEvents;
-use crate::promotion::{self, Refusal};
+use crate::promotion::{self, PromotionStore, Refusal};
+use crate::sim::meter::{Meter, Part};
 use crate::sim::server::Server;
 use crate::sim::step::Mishap;
 use crate::sim::view::{Asked, Grant, OwnWrites, View};
@@ -29,7 +31,7 @@ pub(in crate::sim) struct Person {
 #[derive(Clone, Debug)]
 pub(in crate::sim) enum Word {
     Approve(Key<VectorPromotion>),
-    Reject(Key<VectorPromotion>),
+    Reject(Key<VectorPromotion>, String),
     Retry(Key<VectorPromotion>),
     Promote(Key<VectorPromotionConfig>, String),
     Release(Key<VectorPromotionConfig>),
@@ -42,7 +44,7 @@ pub(in crate::sim) struct Said {
     pub(in crate::sim) person: &'static str,
     pub(in crate::sim) asked: Asked,
     pub(in crate::sim) mishap: Option<Mishap>,
-    pub(in crate::sim) answered: String,
+    pub(in crate::sim) answered: Cow<'static, str>,
     /// The operation and its answer, if it is over.
     pub(in crate::sim) over: Option<(Word, Result<(), Refusal>)>,
 }
@@ -50,6 +52,10 @@ pub(in crate::sim) struct Said {
 impl Person {
     pub(in crate::sim) fn new(name: &'static str, server: Server, clock: ManualClock) -> Self {
         Self { name, server, clock, under_way: None }
+    }
+
+    pub(in crate::sim) fn measure(&mut self, meter: Meter) {
+        self.server.meter = meter;
     }
 
     pub(in crate::sim) fn is_idle(&self) -> bool {
@@ -87,7 +93,9 @@ impl Person {
         let asked = view.desk().asked.clone()?;
         let mishap = mishap.filter(|mishap| mishap.fault.is_possible(asked.verb));
         view.desk().granted = Some(Grant { mishap });
+        let spending = self.server.meter.spend(Part::Reconciles);
         let polled = operation.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        drop(spending);
         let answered = view.desk().answered.take().unwrap_or_default();
         let over = match polled {
             Poll::Pending => None,
@@ -100,10 +108,16 @@ impl Person {
     }
 }
 
-async fn say(store: &View, clock: &ManualClock, by: &str, word: Word) -> Result<(), Refusal> {
+/// Says it to the store.
+pub(in crate::sim) async fn say<S: PromotionStore + ?Sized>(
+    store: &S,
+    clock: &ManualClock,
+    by: &str,
+    word: Word,
+) -> Result<(), Refusal> {
     match word {
         Word::Approve(key) => promotion::approve(store, clock, &NoEvents, &key, by).await.map(|_| ()),
-        Word::Reject(key) => promotion::reject(store, clock, &NoEvents, &key, by, "stale bread").await.map(|_| ()),
+        Word::Reject(key, why) => promotion::reject(store, clock, &NoEvents, &key, by, &why).await.map(|_| ()),
         Word::Retry(key) => promotion::retry(store, &NoEvents, &key, by).await.map(|_| ()),
         Word::Promote(key, vector) => promotion::promote(store, &NoEvents, &key, &vector, by).await.map(|_| ()),
         Word::Release(key) => promotion::release(store, &key, by).await.map(|_| ()),
@@ -112,10 +126,11 @@ async fn say(store: &View, clock: &ManualClock, by: &str, word: Word) -> Result<
     }
 }
 
+/// What it is, in words.
 pub(in crate::sim) fn told(word: &Word) -> String {
     match word {
         Word::Approve(key) => format!("approve {key}"),
-        Word::Reject(key) => format!("reject {key}"),
+        Word::Reject(key, why) => format!("reject {key}: {why}"),
         Word::Retry(key) => format!("retry {key}"),
         Word::Promote(key, vector) => format!("promote {vector} with {key}"),
         Word::Release(key) => format!("release {key}"),

@@ -13,7 +13,7 @@ pub(super) fn insert<K: Object>(store: &MemoryStore, object: Value) -> bool {
 }
 
 /// Changes what is there. Answers whether that made a difference.
-pub(super) fn change<K: Object>(
+pub(in crate::sim) fn change<K: Object>(
     store: &MemoryStore,
     key: &Key<K>,
     scope: Scope,

@@ -30,16 +30,17 @@ fn play(scenario: &Scenario, script: &[Step], flaw: Flaw) -> Option<&'static str
     script.iter().find_map(|step| world.step(*step).err()).map(|violation| violation.statement)
 }
 
-/// The statement that the first random world with `flaw` violates.
-fn found(flaw: Flaw) -> &'static str {
+/// The first random world with `flaw` that violates one of these statements, and does not without it.
+fn assert_found(flaw: Flaw, wanted: &[&str]) {
     for seed in 0..WORLDS {
         let scenario = Scenario::random(seed);
         let (steps, violation) = drive(&mut world(&scenario, flaw), seed, STEPS);
-        if let Some(violation) = violation {
+        // What follows from a broken rule is broken too; it is the rule's own statement that must be found.
+        if let Some(violation) = violation.filter(|violation| wanted.contains(&violation.statement)) {
             println!("{flaw:?}: seed {seed}, {} steps: {violation}", steps.len());
             let (_, sound) = drive(&mut world(&scenario, Flaw::None), seed, STEPS);
             assert_eq!(sound, None, "seed {seed} fails without the flaw too");
-            return violation.statement;
+            return;
         }
     }
     panic!("{WORLDS} worlds with {flaw:?} show nothing");
@@ -47,14 +48,14 @@ fn found(flaw: Flaw) -> &'static str {
 
 #[test]
 fn p23_a_write_without_its_version_is_found() {
-    assert!(["S2", "S3", "S5", "P12"].contains(&found(Flaw::StageWithoutVersion)));
-    assert!(["S1", "P22", "P28"].contains(&found(Flaw::PromotionWithoutVersion)));
+    assert_found(Flaw::StageWithoutVersion, &["S2", "S3", "S5", "P12"]);
+    assert_found(Flaw::PromotionWithoutVersion, &["S1", "P22", "P28"]);
 }
 
 #[test]
 fn s2_s5_a_broken_handshake_is_found() {
     for flaw in [Flaw::NoFence, Flaw::BlindFence, Flaw::NoAttempt] {
-        assert!(["S2", "S5"].contains(&found(flaw)), "{flaw:?}");
+        assert_found(flaw, &["S2", "S5"]);
     }
 }
 
@@ -83,7 +84,7 @@ fn s2_t6_a_fence_that_does_not_name_the_version_is_found() {
 
 #[test]
 fn s1_superseding_after_the_start_is_found() {
-    assert!(["S1", "P22", "P28"].contains(&found(Flaw::SupersedeAfterStart)));
+    assert_found(Flaw::SupersedeAfterStart, &["S1", "P22", "P28"]);
 }
 
 /// Trace T2, step by step: B, whose view ends before somebody makes a promotion by hand, creates another one. If it sees
@@ -112,6 +113,6 @@ fn s1_t2_own_writes_over_an_older_view_are_found() {
 
 #[test]
 fn p13_names_without_numbers_and_live_reads_from_a_cache_are_found() {
-    assert_eq!(found(Flaw::GeneratedNames), "P13");
-    assert!(["P13", "P12", "R14"].contains(&found(Flaw::LiveReadsFromCache)));
+    assert_found(Flaw::GeneratedNames, &["P13"]);
+    assert_found(Flaw::LiveReadsFromCache, &["P13", "P12", "R14"]);
 }

@@ -30,7 +30,8 @@ fn p8_every_vector_gets_its_promotion_in_order_as_long_as_somebody_watches() {
         let (_, violation) = drive(&mut world, seed, 300);
         assert_eq!(violation, None, "seed {seed}");
         let held = vectors::<VectorTemplate>(&world, |event| {
-            event.object.parse::<VectorTemplate>().ok()?.status.as_ref()?.latest_vector.clone()
+            let template = event.object.parse::<VectorTemplate>().ok()?;
+            template.status.as_ref()?.latest_vector.clone().filter(|vector| !vector.is_empty())
         });
         let promoted = vectors::<VectorPromotion>(&world, |event| {
             let promotion = event.object.parse::<VectorPromotion>().ok()?;

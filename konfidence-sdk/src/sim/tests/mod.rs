@@ -2,4 +2,7 @@
 
 mod broken;
 mod inbox;
+mod moods;
 mod reach;
+mod shrunk;
+mod survey;
