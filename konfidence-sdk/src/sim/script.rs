@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
+use konfidence_types::{
+    Condition, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, condition, condition_type,
+};
 use serde_json::json;
 
 use super::check::{Author, Violation};
@@ -15,9 +17,13 @@ use super::scenario::{Mood, Scenario};
 use super::step::Step;
 use super::timeline::Timeline;
 use super::world::World;
-use crate::promotion::{Inbox, Phase, Refusal, explain, load};
-use crate::store::engine::Scope;
+use crate::event::Severity;
+use crate::promotion::{Inbox, Phase, Refusal, conditions_of, controller_uid, explain, load};
+use crate::store::engine::{Change, Document, Scope};
 use crate::store::{Key, MemoryStore};
+
+/// Who does what the rules say, in timelines.
+const KONFIDENCE: &str = "konfidence";
 
 /// Why a script did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +79,8 @@ pub enum ScriptError {
 pub struct Script {
     world: World,
     timeline: Timeline,
+    /// Up to which revision the history was told.
+    told: u64,
     /// What each flow was last said to wait for.
     waits: BTreeMap<Key<VectorPromotionConfig>, String>,
 }
@@ -83,7 +91,7 @@ impl Script {
     pub fn new(scenario: &Scenario) -> Self {
         let mut world = World::new(scenario);
         world.tell();
-        Self { world, timeline: Timeline::default(), waits: BTreeMap::new() }
+        Self { world, timeline: Timeline::default(), told: 0, waits: BTreeMap::new() }
     }
 
     /// A template gets a vector, as after an assembly. Then everything that follows at once happens.
@@ -249,12 +257,37 @@ impl Script {
         Ok(())
     }
 
-    /// What was told as events, and what is waited for by now.
+    fn tell_promotions(&mut self, now: Timestamp) {
+        let past = self.store().collection::<VectorPromotion>().events_after(self.told).unwrap_or_default();
+        self.told = self.store().engine().revision();
+        let read = |document: &Document| document.parse::<VectorPromotion>().ok();
+        for (at, event) in past.iter().enumerate() {
+            let Some(promotion) = read(&event.object).filter(|_| event.change != Change::Deleted) else { continue };
+            let name = event.object.name();
+            if event.change == Change::Added {
+                let who = controller_uid(&promotion).map_or("somebody", |_| KONFIDENCE);
+                self.timeline.note(now, who, format!("makes promotion {name} of {}", promotion.spec.vector));
+            }
+            let before = event.previous.as_ref().and_then(|previous| read(previous));
+            let Some(told) = outcome(&promotion) else { continue };
+            let is_news = before.as_deref().and_then(outcome).is_none_or(|before| before.reason != told.reason);
+            // An execution that is over at once is told by its end.
+            let goes_on = past.iter().skip(at + 1).any(|later| later.object.uid() == event.object.uid());
+            if is_news && !(Phase::of_promotion(&promotion) == Phase::InProgress && goes_on) {
+                self.timeline.note(now, KONFIDENCE, format!("{name}: {}", told.message));
+            }
+        }
+    }
+
+    /// What has happened since it was last looked at, and what is waited for by now.
     fn collect(&mut self) {
         let now = self.now();
-        for event in self.world.events.take() {
-            let told = format!("{}: {}", event.regarding.name, event.note);
-            self.timeline.note(now, "konfidence", told);
+        self.tell_promotions(now);
+        // What happens to promotions is told from their history, in its order and with nothing left out.
+        for event in self.world.events.take().into_iter().filter(|event| event.severity == Severity::Warning) {
+            if event.regarding.kind == "VectorPromotionConfig" {
+                self.timeline.note(now, KONFIDENCE, format!("{}: {}", event.regarding.name, event.note));
+            }
         }
         for key in self.world.keys.clone() {
             let loaded = load(self.world.store(), &Inbox::default(), &key).now_or_never();
@@ -273,6 +306,11 @@ impl Script {
             }
         }
     }
+}
+
+/// What has become of an execution or instead of one, as a condition tells it.
+fn outcome(promotion: &VectorPromotion) -> Option<&Condition> {
+    condition(conditions_of(promotion), condition_type::SUCCEEDED)
 }
 
 /// The name without the namespace.
