@@ -14,7 +14,8 @@
 //!                    konfidence_sdk::store::engine
 //! ```
 //!
-//! [`ApiServer`] is the entry. It behaves as a real API server does for the kinds it serves: where the two differ, the
+//! [`ApiServer`] is the entry. With the feature `persist`, [`persist::open`] gives it an engine whose objects outlive the
+//! process. It behaves as a real API server does for the kinds it serves: where the two differ, the
 //! real one is right. It has no authentication and allows everything, so it belongs on a loopback address.
 
 mod apply;
@@ -26,6 +27,8 @@ mod http;
 mod json;
 mod openapi;
 mod patch;
+#[cfg(feature = "persist")]
+pub mod persist;
 mod registry;
 mod resource;
 mod schema;

@@ -13,8 +13,9 @@ use konfidence_sdk::store::engine::{Engine, Options, seeded};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::builtin::{self, namespaces};
+use crate::builtin::{self, events, namespaces};
 use crate::crd;
+use crate::http::impatient::Impatient;
 use crate::openapi::Cache;
 use crate::registry::Registry;
 use crate::status::ApiError;
@@ -33,6 +34,8 @@ pub(crate) struct Api {
     pub clock: Arc<dyn Clock>,
     /// `OpenAPI` documents that have been asked for.
     pub openapi: Cache,
+    /// When events were last looked through for old ones.
+    pub expiry: events::Expiry,
     /// What open watches send, written once.
     pub lines: SharedLines,
     /// Becomes true when the server ends; open watches end with it.
@@ -120,6 +123,7 @@ impl Builder {
             registry: Registry::default(),
             clock,
             openapi: Cache::default(),
+            expiry: events::Expiry::default(),
             lines: SharedLines::default(),
             ended,
         });
@@ -153,7 +157,8 @@ impl ApiServer {
     }
 
     /// Serves on a port until `shutdown` is done; then open watches are ended and running requests are finished, for at
-    /// most five seconds: a client that does not read its answer does not keep the server.
+    /// most five seconds: a client that does not read its answer does not keep the server. A client that reads nothing
+    /// for thirty seconds is cut off.
     ///
     /// # Errors
     /// When the listener fails.
@@ -176,7 +181,7 @@ impl ApiServer {
             tokio::time::sleep(PATIENCE).await;
         };
         tokio::select! {
-            served = axum::serve(listener, self.service()).with_graceful_shutdown(stop).into_future() => served,
+            served = axum::serve(Impatient(listener), self.service()).with_graceful_shutdown(stop).into_future() => served,
             () = late => Ok(()),
         }
     }

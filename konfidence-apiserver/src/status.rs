@@ -192,6 +192,18 @@ impl ApiError {
         Self::new(500, "InternalError", format!("Internal error occurred: {message}"))
     }
 
+    /// 503: nothing is written at the moment, and this was not.
+    pub(crate) fn unavailable(why: impl fmt::Display) -> Self {
+        let mut error = Self::new(503, "ServiceUnavailable", why.to_string());
+        error.retry_after = Some(1);
+        error
+    }
+
+    /// 500: it is not known whether a write is kept.
+    pub(crate) fn unkept(why: impl fmt::Display) -> Self {
+        Self::internal(format_args!("{why}; look before you try it again"))
+    }
+
     /// 500 without a reason, for refusals that the real server does not class.
     pub(crate) fn untyped(message: impl Into<String>) -> Self {
         Self::new(500, "", message)

@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::format::{complain, say};
 use crate::{kubeconfig, manifest};
 
-/// Serve the Kubernetes API with all controllers, in memory, until SIGINT or SIGTERM
+/// Serve the Kubernetes API with all controllers, until SIGINT or SIGTERM
 ///
 /// Prints `ready: http://ADDR` once requests are accepted, the definitions are served, the manifests are applied and
 /// the controllers run. There is no authentication: everybody who reaches the address may do everything. What is stored
-/// is gone at the end.
+/// is gone at the end, unless a data directory keeps it.
 #[derive(Args)]
 pub(crate) struct Dev {
     /// Address to listen on; port 0 takes a free one
@@ -24,6 +24,12 @@ pub(crate) struct Dev {
     /// Manifest, or folder of manifests, to apply at the start; may be repeated
     #[arg(long, value_name = "PATH")]
     apply: Vec<PathBuf>,
+
+    /// Keep everything in this directory: the next run goes on from it, also after a crash
+    ///
+    /// Every write is on disk before it is answered. One process uses the directory at a time.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
 
     /// Write a kubeconfig for the server to this file
     #[arg(long, value_name = "PATH")]
@@ -43,10 +49,11 @@ impl Dev {
         if let Some(path) = &self.kubeconfig {
             kubeconfig::check(path)?;
         }
-        let embedded = Embedded::start(&self.listen).await?;
+        let (embedded, mut parts) = Embedded::start(&self.listen, self.data_dir.as_deref()).await?;
         let ended = tokio::select! {
             biased;
             () = stop.asked() => Ok(()),
+            failure = parts.failure() => Err(failure),
             failed = async {
                 match self.begin(&embedded, &manifests).await {
                     Ok(()) => std::future::pending().await,

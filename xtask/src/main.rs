@@ -9,9 +9,11 @@
 //! | `cargo xtask statements` | every statement of the specification is named by a test |
 //! | `cargo xtask apiserver build\|up\|down` | a real kube-apiserver with etcd, for trying things on it |
 //! | `cargo xtask explore [--long] [--scenario NAME]` | explores every interleaving of small worlds |
+//! | `cargo xtask bench apiserver` | measures the embedded API server beside a real one |
 //! | `cargo xtask test` | everything above, format, lints, docs, tests, the demo and the example |
 
 mod apiserver;
+mod bench;
 mod crds;
 mod explore;
 mod generated;
@@ -85,6 +87,11 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure, in a release build
+    Bench {
+        /// What to measure
+        subject: bench::Subject,
+    },
     /// Run every check and every test
     Test,
 }
@@ -99,6 +106,7 @@ fn main() -> ExitCode {
         Task::Statements => statements::check(&root),
         Task::Apiserver { task } => apiserver::run(&task),
         Task::Explore { arguments } => explore::run(&root, &arguments),
+        Task::Bench { subject } => bench::run(&root, subject),
         Task::Test => test::run(&root),
     };
     match done {

@@ -1,6 +1,54 @@
-//! Events: one stored object, two views. Controllers write `events.k8s.io/v1`, `kubectl describe` reads `v1`.
+//! Events: one stored object, two views, one hour. Controllers write `events.k8s.io/v1`, `kubectl describe` reads `v1`.
 
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use konfidence_sdk::store::Precondition;
 use serde_json::{Map, Value, json};
+
+use crate::json::text;
+use crate::resource::Resource;
+use crate::server::Api;
+
+/// How long the real server keeps an event after its last write.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// How often, at most, old events are looked for.
+const PACE: SignedDuration = SignedDuration::from_mins(1);
+
+/// When events were last looked through for old ones.
+#[derive(Default)]
+pub(crate) struct Expiry(Mutex<Timestamp>);
+
+/// Deletes events that have been told long enough. New events drive it: without them the old ones do not grow.
+pub(crate) fn expire(api: &Api, events: &Resource) {
+    let now = api.clock.now();
+    {
+        let mut last = api.expiry.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.duration_since(*last) < PACE {
+            return;
+        }
+        *last = now;
+    }
+    let Some(collection) = &events.collection else { return };
+    for event in collection.list(None).items {
+        if now.duration_since(last_told(event.json())) > LIFETIME {
+            let unchanged = Precondition {
+                uid: Some(event.uid().to_owned()),
+                resource_version: Some(event.resource_version().to_owned()),
+            };
+            // Whoever tells it again meanwhile keeps it.
+            let _ = collection.delete(event.namespace(), event.name(), &unchanged, None);
+        }
+    }
+}
+
+fn last_told(event: &Value) -> Timestamp {
+    ["/metadata/creationTimestamp", "/eventTime", "/lastTimestamp", "/series/lastObservedTime"]
+        .iter()
+        .filter_map(|field| text(event, field).parse().ok())
+        .max()
+        .unwrap_or_default()
+}
 
 /// Field names of the core view and of the `events.k8s.io` view.
 const NAMES: &[(&str, &str)] = &[

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
+pub(crate) mod impatient;
 mod order;
 pub(crate) mod params;
 pub(crate) mod path;
@@ -93,7 +94,12 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     let user = User::of(&head.headers);
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
     let call = Call { target, params, accept, user, headers: head.headers, body };
-    verbs::run(api, &head.method, &call)
+    let reply = verbs::run(api, &head.method, &call);
+    if head.method != Method::GET && head.method != Method::HEAD {
+        // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
+        api.engine.committed().await.map_err(ApiError::unkept)?;
+    }
+    reply
 }
 
 /// Everything that is no resource: discovery, `OpenAPI`, health, version.

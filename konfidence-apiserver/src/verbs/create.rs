@@ -59,6 +59,8 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
         }
         return Ok(Reply::created(shape::one(call, &pretended(api, resource, object), api.clock.now())));
     }
+    // A crash must not leave an object in a namespace that went at the same moment, or a definition half settled.
+    let _whole = api.engine.whole();
     let written =
         collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
     if resource.namespaced {

@@ -66,10 +66,12 @@ fn delete(
             current.json().pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
         return Ok((!waits, resource.show(current.json())));
     }
+    let whole = super::hooks::whole(api, resource);
     super::hooks::before_delete(api, resource, name)?;
     let written = objects(resource)?
         .delete(namespace, name, &options.precondition, options.propagation)
         .map_err(|error| engine_error(resource, name, error))?;
+    drop(whole);
     let shown = super::hooks::deleted(api, resource, &written);
     Ok((written.outcome == Outcome::Removed, shown))
 }

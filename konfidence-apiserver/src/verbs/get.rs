@@ -1,6 +1,6 @@
 //! Reading one object.
 
-use super::{read, scale, shape};
+use super::{collection, scale, shape};
 use crate::http::Call;
 use crate::http::respond::Reply;
 use crate::server::Api;
@@ -8,9 +8,11 @@ use crate::status::{ApiError, ApiResult};
 
 pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let target = &call.target;
-    let object = read(target, name)?;
+    let objects = collection(&target.resource)?;
+    let object =
+        objects.get_published(target.namespace(), name).ok_or_else(|| ApiError::not_found(&target.resource, name))?;
     let wanted = super::list::version(&call.params.resource_version)?.unwrap_or_default();
-    let present = super::collection(&target.resource)?.engine().revision();
+    let present = objects.engine().published();
     if wanted > present {
         return Err(ApiError::too_large_version(wanted, present));
     }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use k8s_openapi::ByteString;
-use konfidence_sdk::store::engine::{Outcome, Written};
+use konfidence_sdk::store::engine::{Outcome, Whole, Written};
 use serde_json::{Value, json};
 
-use crate::builtin::{APIEXTENSIONS, namespaces};
+use crate::builtin::{APIEXTENSIONS, events, namespaces};
 use crate::crd;
 use crate::resource::Resource;
 use crate::server::Api;
@@ -18,6 +18,15 @@ fn is_namespace(resource: &Resource) -> bool {
 
 fn is_crd(resource: &Resource) -> bool {
     resource.group == APIEXTENSIONS
+}
+
+fn is_event(resource: &Resource) -> bool {
+    !resource.custom && resource.kind == "Event"
+}
+
+/// Keeps the writes of one request together, for kinds of which one request makes several.
+pub(super) fn whole<'a>(api: &'a Api, resource: &Resource) -> Option<Whole<'a>> {
+    is_crd(resource).then(|| api.engine.whole())
 }
 
 /// Fills in what the kind's own defaults say.
@@ -61,6 +70,9 @@ pub(super) fn after_create(api: &Api, resource: &Resource, object: &mut Value) -
 
 /// After a create or an update.
 pub(super) fn written(api: &Api, resource: &Resource, written: &Written) {
+    if is_event(resource) && written.outcome == Outcome::Created {
+        events::expire(api, resource);
+    }
     if is_crd(resource) && written.outcome != Outcome::Unchanged {
         if written.outcome == Outcome::Removed {
             crd::uninstall(api, written.object.json());

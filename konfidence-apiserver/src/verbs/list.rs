@@ -103,7 +103,7 @@ fn start(call: &Call) -> ApiResult<(Listing, Option<(String, String)>)> {
         let listing = collection.list_at(wanted, namespace);
         return listing.map(|listing| (listing, None)).map_err(|error| engine_error(&target.resource, "", error));
     }
-    let listing = collection.list(namespace);
+    let listing = collection.list_published(namespace);
     if wanted > listing.revision {
         return Err(ApiError::too_large_version(wanted, listing.revision));
     }

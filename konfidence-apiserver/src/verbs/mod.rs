@@ -84,7 +84,7 @@ fn collection(resource: &Resource) -> ApiResult<&Collection> {
     resource.collection.as_ref().ok_or_else(|| ApiError::method_not_allowed(Some(resource), "get"))
 }
 
-/// One stored object.
+/// One stored object as the next write finds it.
 fn read(target: &Target, name: &str) -> ApiResult<Arc<Document>> {
     collection(&target.resource)?
         .get(target.namespace(), name)
@@ -140,6 +140,7 @@ fn engine_error(resource: &Resource, name: &str, error: EngineError) -> ApiError
             ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
         }
         EngineError::Ahead { asked, present } => ApiError::too_large_version(asked, present),
+        error @ EngineError::Unavailable { .. } => ApiError::unavailable(error),
         other => ApiError::internal(other),
     }
 }

@@ -92,6 +92,7 @@ pub(super) fn change(
         prepare::count_generation(resource, &mut pretended, current.json());
         return Ok(answer(api, call, &pretended));
     }
+    let _whole = super::hooks::whole(api, resource);
     let written = read_modify_write(&call.target, name, scope, |current| Ok(resource.store(checked(current)?)))?;
     super::hooks::written(api, resource, &written);
     Ok(written_answer(api, call, &written))

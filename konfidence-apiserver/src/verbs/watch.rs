@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use futures::StreamExt;
-use konfidence_sdk::store::engine::{Change, EngineError, Event, Watch};
+use konfidence_sdk::store::engine::{Change, Document, EngineError, Event, Watch};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
@@ -43,19 +43,20 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
     let initial = params.send_initial_events.unwrap_or(from.unwrap_or_default() == 0);
     let mut pending = VecDeque::new();
     let begin = if initial {
-        let listing = collection.list(namespace);
+        let listing = collection.list_published(namespace);
         if from.is_some_and(|wanted| wanted > listing.revision) {
             return Err(ApiError::too_large_version(from.unwrap_or_default(), listing.revision));
         }
         for object in listing.items.iter().filter(|object| selection.matches(&resource, object.json())) {
-            pending.push_back(Line::Object("ADDED", resource.show(object.json())));
+            // Not copied yet: a client that never reads must not cost a copy of everything.
+            pending.push_back(Line::Initial(Arc::clone(object)));
         }
         if params.send_initial_events == Some(true) {
             pending.push_back(Line::Bookmark { revision: listing.revision, initial_end: true });
         }
         listing.revision
     } else {
-        from.unwrap_or_else(|| collection.engine().revision())
+        from.unwrap_or_else(|| collection.engine().published())
     };
     let watch = match collection.watch(namespace, begin) {
         Ok(watch) => watch,
@@ -117,6 +118,7 @@ fn expired(resource: &Resource, error: EngineError) -> ApiError {
 
 enum Line {
     Written(Bytes),
+    Initial(Arc<Document>),
     Object(&'static str, Value),
     Bookmark { revision: u64, initial_end: bool },
 }
@@ -206,6 +208,7 @@ impl Stream {
     fn write(&mut self, line: Line) -> Bytes {
         let (kind, object) = match line {
             Line::Written(line) => return line,
+            Line::Initial(object) => ("ADDED", self.resource.show(object.json())),
             Line::Object(kind, object) => (kind, object),
             Line::Bookmark { revision, initial_end } => ("BOOKMARK", self.bookmark(revision, initial_end)),
         };

@@ -28,8 +28,11 @@ pub(crate) struct Demo {
 impl Demo {
     /// Runs the command.
     pub(crate) async fn run(self) -> Result<(), Failure> {
-        let embedded = Embedded::start("127.0.0.1:0").await?;
-        let told = self.tell(&embedded).await;
+        let (embedded, mut parts) = Embedded::start("127.0.0.1:0", None).await?;
+        let told = tokio::select! {
+            told = self.tell(&embedded) => told,
+            failure = parts.failure() => Err(failure),
+        };
         let stopped = embedded.stop().await;
         told.and(stopped)
     }

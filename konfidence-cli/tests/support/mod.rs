@@ -94,9 +94,14 @@ pub(crate) struct Dev {
 impl Dev {
     /// Starts it and waits until it is ready.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_by(konfidence(), arguments)
+    }
+
+    /// The same by a command that ends in the binary.
+    pub(crate) fn start_by(mut command: Command, arguments: &[&str]) -> Self {
         let folder = folder();
         let stderr = folder.join("stderr");
-        let mut child = konfidence()
+        let mut child = command
             .args(["dev", "--listen", "127.0.0.1:0", "--kubeconfig"])
             .arg(folder.join("kubeconfig"))
             .args(arguments)
@@ -187,6 +192,11 @@ impl Dev {
         of.filter(|promotion| promotion["spec"]["vectorPromotionConfigName"] == config)
             .map(|promotion| (text(&promotion["metadata"]["name"]), text(&promotion["status"]["state"])))
             .collect()
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> String {
+        self.child.id().to_string()
     }
 
     /// Sends a signal and waits for the end.

@@ -33,12 +33,25 @@ impl Collection {
 
     /// The kind of the objects.
     pub fn resource(&self) -> ResourceType {
-        self.engine.read(|state| state.contents[self.number].resource.clone())
+        self.engine.read(|state| ResourceType::clone(&state.contents[self.number].resource))
     }
 
-    /// One object as it stands now; the namespace is empty for cluster-scoped kinds.
+    /// One object as it stands now; the namespace is empty for cluster-scoped kinds. Where there is a journal this is what
+    /// the next write changes; what may be told to others is [`get_published`](Self::get_published).
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<Document>> {
         self.engine.read(|state| state.contents[self.number].get(namespace, name).cloned())
+    }
+
+    /// One object as everybody may see it: without writes that the journal has yet to take.
+    pub fn get_published(&self, namespace: &str, name: &str) -> Option<Arc<Document>> {
+        self.engine.read(|state| {
+            let contents = &state.contents[self.number];
+            let mut unseen = contents.history.unseen(state.published);
+            match unseen.find(|event| event.object.name() == name && event.object.namespace() == namespace) {
+                Some(event) => event.previous.clone(),
+                None => contents.get(namespace, name).cloned(),
+            }
+        })
     }
 
     /// One object as it stood at `revision`.
@@ -47,7 +60,7 @@ impl Collection {
     /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
     pub fn get_at(&self, revision: u64, namespace: &str, name: &str) -> Result<Option<Arc<Document>>, EngineError> {
         self.engine.read(|state| {
-            state.check_revision(revision)?;
+            state.check_published(revision)?;
             let contents = &state.contents[self.number];
             let mut since = contents.history.after(revision)?;
             Ok(match since.find(|event| event.object.name() == name && event.object.namespace() == namespace) {
@@ -57,10 +70,19 @@ impl Collection {
         })
     }
 
-    /// All objects, or those of one namespace, as they stand now.
+    /// All objects, or those of one namespace, as they stand now; of a journal the same is true as for [`get`](Self::get).
     pub fn list(&self, namespace: Option<&str>) -> Listing {
         self.engine
             .read(|state| Listing { items: items(&state.contents[self.number], namespace), revision: state.revision })
+    }
+
+    /// All objects, or those of one namespace, as everybody may see them: without writes that the journal has yet to take.
+    pub fn list_published(&self, namespace: Option<&str>) -> Listing {
+        self.engine.read(|state| {
+            let contents = &state.contents[self.number];
+            let items = past(contents, namespace, contents.history.unseen(state.published));
+            Listing { items, revision: state.published }
+        })
     }
 
     /// All objects, or those of one namespace, as they stood at `revision`: the pages of a list are cut from this.
@@ -69,34 +91,23 @@ impl Collection {
     /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
     pub fn list_at(&self, revision: u64, namespace: Option<&str>) -> Result<Listing, EngineError> {
         self.engine.read(|state| {
-            state.check_revision(revision)?;
+            state.check_published(revision)?;
             let contents = &state.contents[self.number];
-            // What the objects that changed since were then: the state before the first change.
-            let mut past: BTreeMap<(&str, &str), Option<&Arc<Document>>> = BTreeMap::new();
-            for event in contents.history.after(revision)?.filter(|event| is_in(event, namespace)) {
-                past.entry(place(&event.object)).or_insert(event.previous.as_ref());
-            }
-            let mut past = past.into_iter().peekable();
-            let mut items = Vec::new();
-            for (here, object) in entries(contents, namespace) {
-                while let Some((_, gone)) = past.next_if(|(place, _)| *place < here) {
-                    items.extend(gone.cloned());
-                }
-                match past.next_if(|(place, _)| *place == here) {
-                    Some((_, earlier)) => items.extend(earlier.cloned()),
-                    None => items.push(Arc::clone(object)),
-                }
-            }
-            items.extend(past.filter_map(|(_, gone)| gone.cloned()));
-            Ok(Listing { items, revision })
+            Ok(Listing { items: past(contents, namespace, contents.history.after(revision)?), revision })
         })
     }
 
-    /// The objects that have `value` in the index `name`; `None` when the collection has no such index.
+    /// The objects that have `value` in the index `name`, as everybody may see them; `None` when the collection has no such
+    /// index.
     pub fn list_by(&self, namespace: Option<&str>, name: &str, value: &str) -> Option<Listing> {
         self.engine.read(|state| {
             let contents = &state.contents[self.number];
             let index = contents.indexes.iter().find(|index| index.name() == name)?;
+            if state.published < state.revision {
+                let mut items = past(contents, namespace, contents.history.unseen(state.published));
+                items.retain(|object| index.has(object, value));
+                return Some(Listing { items, revision: state.published });
+            }
             let places = index.places(value).filter(|place| namespace.is_none_or(|namespace| place.0 == namespace));
             let items = places.filter_map(|(namespace, name)| contents.get(namespace, name).cloned()).collect();
             Some(Listing { items, revision: state.revision })
@@ -142,7 +153,7 @@ impl Collection {
     pub fn next_event(&self, revision: u64) -> Result<Option<Arc<Event>>, EngineError> {
         self.engine.read(|state| {
             state.check_revision(revision)?;
-            Ok(state.contents[self.number].history.after(revision)?.next().cloned())
+            Ok(state.events(self.number, revision)?.next().cloned())
         })
     }
 
@@ -153,7 +164,7 @@ impl Collection {
     pub fn events_after(&self, revision: u64) -> Result<Vec<Arc<Event>>, EngineError> {
         self.engine.read(|state| {
             state.check_revision(revision)?;
-            Ok(state.contents[self.number].history.after(revision)?.cloned().collect())
+            Ok(state.events(self.number, revision)?.cloned().collect())
         })
     }
 }
@@ -165,6 +176,35 @@ pub(super) fn is_in(event: &Event, namespace: Option<&str>) -> bool {
 
 fn place(object: &Document) -> (&str, &str) {
     (object.namespace(), object.name())
+}
+
+/// The objects as they were before `since`, all later events of the resource, happened.
+fn past<'a>(
+    contents: &'a Contents,
+    namespace: Option<&str>,
+    since: impl Iterator<Item = &'a Arc<Event>>,
+) -> Vec<Arc<Document>> {
+    // What the objects that changed since were then: the state before the first change.
+    let mut changed: BTreeMap<(&str, &str), Option<&Arc<Document>>> = BTreeMap::new();
+    for event in since.filter(|event| is_in(event, namespace)) {
+        changed.entry(place(&event.object)).or_insert(event.previous.as_ref());
+    }
+    if changed.is_empty() {
+        return items(contents, namespace);
+    }
+    let mut changed = changed.into_iter().peekable();
+    let mut items = Vec::new();
+    for (here, object) in entries(contents, namespace) {
+        while let Some((_, gone)) = changed.next_if(|(place, _)| *place < here) {
+            items.extend(gone.cloned());
+        }
+        match changed.next_if(|(place, _)| *place == here) {
+            Some((_, earlier)) => items.extend(earlier.cloned()),
+            None => items.push(Arc::clone(object)),
+        }
+    }
+    items.extend(changed.filter_map(|(_, gone)| gone.cloned()));
+    items
 }
 
 fn items(contents: &Contents, namespace: Option<&str>) -> Vec<Arc<Document>> {

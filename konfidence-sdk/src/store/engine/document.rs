@@ -11,12 +11,14 @@ use serde_json::Value;
 pub struct Document {
     json: Value,
     revision: u64,
+    size: usize,
     parsed: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl Document {
     pub(super) fn new(json: Value, revision: u64) -> Self {
-        Self { json, revision, parsed: OnceLock::new() }
+        let size = size(&json);
+        Self { json, revision, size, parsed: OnceLock::new() }
     }
 
     /// The whole object.
@@ -27,6 +29,11 @@ impl Document {
     /// The revision of the write that made this state; `metadata.resourceVersion` as a number.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.size
     }
 
     /// `metadata.namespace`; empty for cluster-scoped objects.
@@ -66,6 +73,18 @@ impl Document {
             // Somebody reads the same object as two Rust types: the first one keeps the place.
             None => parse(),
         }
+    }
+}
+
+/// What a value takes besides the place that it stands in: a text its bytes, a field its name and a share of a tree.
+fn size(value: &Value) -> usize {
+    const PLACE: usize = size_of::<Value>();
+    const FIELD: usize = PLACE + size_of::<String>();
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| PLACE + size(item)).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| FIELD + name.len() + size(value)).sum(),
     }
 }
 

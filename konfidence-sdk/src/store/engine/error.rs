@@ -32,6 +32,12 @@ pub enum EngineError {
         /// Oldest revision that would have been answered.
         oldest: u64,
     },
+    /// The journal cannot keep what is written: nothing is written until it can again.
+    #[error("the write cannot be kept: {message}; nothing is written until it can")]
+    Unavailable {
+        /// What the journal says.
+        message: String,
+    },
     /// The request names a revision that has not happened here.
     #[error("revision {asked} has not happened yet, the present one is {present}; list again")]
     Ahead {

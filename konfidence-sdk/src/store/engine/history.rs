@@ -43,15 +43,27 @@ impl History {
         self.events.push_back(event);
     }
 
+    /// Begins after `revision`: whatever was before it is not held.
+    pub(super) fn begin(&mut self, revision: u64) {
+        self.dropped = revision;
+    }
+
     /// The revision of the oldest event held.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.events.front().map(|event| event.revision)
     }
 
-    /// Drops the oldest event and answers its revision.
-    pub(super) fn drop_oldest(&mut self) -> Option<u64> {
-        self.dropped = self.events.pop_front()?.revision;
-        Some(self.dropped)
+    /// Drops the oldest event.
+    pub(super) fn drop_oldest(&mut self) -> Option<Arc<Event>> {
+        let event = self.events.pop_front()?;
+        self.dropped = event.revision;
+        Some(event)
+    }
+
+    /// The events that readers have yet to see: those after the `published` revision, oldest first.
+    pub(super) fn unseen(&self, published: u64) -> impl Iterator<Item = &Arc<Event>> {
+        let first = self.events.partition_point(|event| event.revision <= published);
+        self.events.range(first..)
     }
 
     /// The events after `revision`, oldest first.

@@ -42,6 +42,11 @@ impl IndexEntries {
         }
     }
 
+    /// Whether an object has `value`.
+    pub(super) fn has(&self, object: &Document, value: &str) -> bool {
+        (self.index.values)(object.json()).iter().any(|one| one == value)
+    }
+
     /// The (namespace, name) of the objects that have `value`, in order.
     pub(super) fn places(&self, value: &str) -> impl Iterator<Item = &(String, String)> {
         self.places.get(value).into_iter().flatten()

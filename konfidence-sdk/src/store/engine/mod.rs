@@ -12,6 +12,8 @@
 //! made that state. The history of the last writes is held, so that any state of a collection can be had as it stood at
 //! any held revision, and a watch from there misses nothing.
 //!
+//! **Nothing is kept** beyond the process, unless a [`Journal`] keeps it: [`Engine::restore`].
+//!
 //! **The server's part** is done here for every kind: uid, creationTimestamp, resourceVersion, generation, what is
 //! immutable, the status apart from the rest, finalizers, and the collection of objects whose owners are gone. What
 //! depends on a kind's schema (defaults, validation, field ownership) is the caller's: [`Collection::update`] runs the
@@ -54,6 +56,7 @@ mod error;
 mod garbage;
 mod history;
 mod index;
+mod journal;
 mod metadata;
 mod resource;
 mod state;
@@ -68,6 +71,7 @@ pub use document::Document;
 pub use entropy::{Entropy, seeded};
 pub use error::EngineError;
 pub use history::{Change, Event};
+pub use journal::{Journal, Record, RestoreError, Saved, Whole};
 pub use resource::{Collector, Propagation, ResourceType, Scope};
 pub use watch::Watch;
 pub use write::{Outcome, Written};
@@ -76,6 +80,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
+use self::journal::Keeper;
 use self::state::State;
 use crate::clock::Clock;
 
@@ -85,14 +90,14 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Where uids and generated names come from.
     pub entropy: Entropy,
-    /// How many of the last writes are held as history.
+    /// How many of the last writes are held as history. Fewer are where they take more than about 64 MiB.
     pub history: usize,
     /// When objects without owners are collected.
     pub collector: Collector,
 }
 
 impl Options {
-    /// Uids from seed 0, a history of 10,000 writes (about 100 MB of objects of our kinds), immediate garbage collection.
+    /// Uids from seed 0, a history of 10,000 writes, immediate garbage collection.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, entropy: seeded(0), history: 10_000, collector: Collector::Immediate }
     }
@@ -105,14 +110,16 @@ pub struct Engine(Arc<Shared>);
 struct Shared {
     clock: Arc<dyn Clock>,
     collector: Collector,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    journal: Option<Keeper>,
 }
 
 impl Engine {
     /// An empty engine.
     pub fn new(options: Options) -> Self {
         let Options { clock, entropy, history, collector } = options;
-        Self(Arc::new(Shared { clock, collector, state: Mutex::new(State::new(entropy, history)) }))
+        let state = Arc::new(Mutex::new(State::new(entropy, history)));
+        Self(Arc::new(Shared { clock, collector, state, journal: None }))
     }
 
     /// The objects of a resource. A resource that was asked for before, under the same group and plural, is the same
@@ -125,6 +132,12 @@ impl Engine {
     /// The revision of the last write.
     pub fn revision(&self) -> u64 {
         self.read(|state| state.revision)
+    }
+
+    /// The newest revision that may be told to others: the last write's, or where there is a journal that of the last
+    /// write that it has taken.
+    pub fn published(&self) -> u64 {
+        self.read(|state| state.published)
     }
 
     /// A name that begins with `base`, as `metadata.generateName` asks for: for a server that has to know the name before
@@ -173,6 +186,9 @@ impl Engine {
 
     fn waking<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
         let (written, woken) = self.with_state(|state| (write(state), std::mem::take(&mut state.woken)));
+        if let Some(journal) = &self.0.journal {
+            journal.ring();
+        }
         woken.into_iter().for_each(std::task::Waker::wake);
         written
     }

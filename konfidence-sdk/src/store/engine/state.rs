@@ -9,7 +9,11 @@ use serde_json::Value;
 use super::entropy::{self, Entropy};
 use super::history::{Change, Event, History};
 use super::index::IndexEntries;
+use super::journal::{Record, Unpublished};
 use super::{Document, EngineError, ResourceType, metadata};
+
+/// About how much memory the history may take, in bytes, however few events that is.
+const MOST_HELD: usize = 64 << 20;
 
 /// Where an object lives. The order is the order of lists, and the order in which the collector looks at suspects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +25,7 @@ pub(super) struct Place {
 
 /// The objects of one resource.
 pub(super) struct Contents {
-    pub(super) resource: ResourceType,
+    pub(super) resource: Arc<ResourceType>,
     /// By namespace, then name: looked up without making a key, and listed in order.
     pub(super) objects: BTreeMap<String, BTreeMap<String, Arc<Document>>>,
     pub(super) history: History,
@@ -37,13 +41,20 @@ impl Contents {
 }
 
 pub(super) struct State {
+    /// The revision of the last write.
     pub(super) revision: u64,
+    /// The newest revision that readers see; older than the last write while a journal has yet to take it.
+    pub(super) published: u64,
+    /// What the journal has to take; `None`: there is no journal.
+    pub(super) unpublished: Option<Unpublished>,
     pub(super) entropy: Entropy,
     pub(super) contents: Vec<Contents>,
     /// Resource of each held event, oldest first: the histories of all resources in one order.
     order: VecDeque<usize>,
     /// How many events are held.
     capacity: usize,
+    /// About how much memory they take, in bytes.
+    held: usize,
     /// The newest revision of which the history was dropped; nothing older can be asked for.
     pub(super) floor: u64,
     pub(super) by_uid: HashMap<String, Place>,
@@ -61,10 +72,13 @@ impl State {
         Self {
             // A server never answers 0: in requests it means "any version".
             revision: 1,
+            published: 1,
+            unpublished: None,
             entropy,
             contents: Vec::new(),
             order: VecDeque::new(),
             capacity,
+            held: 0,
             floor: 0,
             by_uid: HashMap::new(),
             dependants: HashMap::new(),
@@ -79,6 +93,7 @@ impl State {
         let known = self.contents.iter().position(|contents| {
             contents.resource.group == resource.group && contents.resource.plural == resource.plural
         });
+        let resource = Arc::new(resource);
         if let Some(number) = known {
             self.contents[number].resource = resource;
             return number;
@@ -110,6 +125,14 @@ impl State {
             }
         }
         Err(EngineError::AlreadyExists)
+    }
+
+    /// Takes in an object that is there already: no write, no event.
+    pub(super) fn adopt(&mut self, place: &Place, object: &Arc<Document>) {
+        let names = self.contents[place.resource].objects.entry(place.namespace.clone()).or_default();
+        names.insert(place.name.clone(), Arc::clone(object));
+        self.by_uid.insert(object.uid().to_owned(), place.clone());
+        self.note_owners(place, None, Some(object));
     }
 
     /// Writes an object: the next revision, the history, the indexes, the owners.
@@ -189,29 +212,75 @@ impl State {
         for index in &mut contents.indexes {
             index.update(&place.namespace, &place.name, previous.as_deref(), after);
         }
-        contents.history.push(Arc::new(Event { revision: self.revision, change, object, previous }));
-        self.woken.extend(std::mem::take(&mut contents.waiting).into_values());
+        let event = Arc::new(Event { revision: self.revision, change, object, previous });
+        self.held += event.object.size();
+        contents.history.push(Arc::clone(&event));
         self.order.push_back(place.resource);
-        if self.order.len() > self.capacity {
+        if let Some(unpublished) = &mut self.unpublished {
+            let resource = Arc::clone(&contents.resource);
+            unpublished.push(Record { resource, event, number: place.resource });
+        } else {
+            self.published = self.revision;
+            self.woken.extend(std::mem::take(&mut contents.waiting).into_values());
+        }
+        self.trim();
+    }
+
+    /// Drops what is too much of the history, but nothing that readers have yet to see.
+    pub(super) fn trim(&mut self) {
+        while (self.order.len() > self.capacity || self.held > MOST_HELD)
+            && let Some(number) = self.order.front()
+            && self.contents[*number].history.oldest().is_some_and(|oldest| oldest <= self.published)
+        {
             self.drop_oldest();
         }
     }
 
+    /// The published events of a resource after `revision`, oldest first.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when some of them are gone.
+    pub(super) fn events(
+        &self,
+        number: usize,
+        revision: u64,
+    ) -> Result<impl Iterator<Item = &Arc<Event>>, EngineError> {
+        let events = self.contents[number].history.after(revision)?;
+        Ok(events.take_while(|event| event.revision <= self.published))
+    }
+
     fn drop_oldest(&mut self) {
         if let Some(number) = self.order.pop_front() {
-            self.floor = self.contents[number].history.drop_oldest().unwrap_or(self.floor);
+            if let Some(event) = self.contents[number].history.drop_oldest() {
+                self.floor = event.revision;
+                self.held -= event.object.size();
+            }
         }
     }
 
     /// Forgets the history up to `revision`.
     pub(super) fn compact(&mut self, revision: u64) {
-        let revision = revision.min(self.revision);
+        let revision = revision.min(self.published);
         while let Some(number) = self.order.front()
             && self.contents[*number].history.oldest().is_some_and(|oldest| oldest <= revision)
         {
             self.drop_oldest();
         }
         self.floor = self.floor.max(revision);
+    }
+
+    /// # Errors
+    /// [`EngineError::Unavailable`] when the journal takes no writes at the moment.
+    pub(super) fn check_journal(&self) -> Result<(), EngineError> {
+        self.unpublished.as_ref().map_or(Ok(()), Unpublished::check)
+    }
+
+    /// Whether a request may look at `revision`.
+    pub(super) fn check_published(&self, revision: u64) -> Result<(), EngineError> {
+        if revision > self.published {
+            return Err(EngineError::Ahead { asked: revision, present: self.published });
+        }
+        self.check_revision(revision)
     }
 
     /// Whether a request may start from `revision`.

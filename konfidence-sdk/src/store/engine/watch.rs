@@ -43,7 +43,7 @@ impl Watch {
         Ok(self.batch.pop_front())
     }
 
-    /// The present revision if everything up to it has been handed out: what a bookmark may say.
+    /// The published revision if everything up to it has been handed out: what a bookmark may say.
     ///
     /// # Errors
     /// As [`try_next`](Self::try_next).
@@ -57,14 +57,13 @@ impl Watch {
 
     /// Takes what has happened since the position.
     fn fill(&mut self, state: &State) -> Result<(), EngineError> {
-        let events = state.contents[self.collection.number].history.after(self.position).inspect_err(|_| {
-            self.ended = true;
-        })?;
+        let events = state.events(self.collection.number, self.position).inspect_err(|_| self.ended = true)?;
         let namespace = self.namespace.as_deref();
         self.batch.extend(events.filter(|event| is_in(event, namespace)).take(BATCH).cloned());
         self.position = match self.batch.back() {
             Some(last) if self.batch.len() >= BATCH => last.revision,
-            _ => state.revision,
+            // Who began at a write that is not published yet is ahead of it.
+            _ => self.position.max(state.published),
         };
         Ok(())
     }

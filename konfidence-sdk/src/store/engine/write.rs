@@ -38,9 +38,12 @@ impl Collection {
     ///
     /// # Errors
     /// [`EngineError::AlreadyExists`] when the name is taken, [`EngineError::Refused`] when the metadata is not what a
-    /// new object may have.
+    /// new object may have, [`EngineError::Unavailable`] when the journal takes no writes.
     pub fn create(&self, object: Value, scope: Scope) -> Result<Written, EngineError> {
-        self.engine.write(|state, now| state.create(self.number, object, scope, now))
+        self.engine.write(|state, now| {
+            state.check_journal()?;
+            state.create(self.number, object, scope, now)
+        })
     }
 
     /// Changes an object: `change` turns the present state into the wanted one, and everything the scope does not
@@ -52,7 +55,8 @@ impl Collection {
     ///
     /// # Errors
     /// Besides those of `change`: [`EngineError::NotFound`], [`EngineError::Conflict`] when `precondition` does not
-    /// hold, [`EngineError::Refused`] when something immutable is changed.
+    /// hold, [`EngineError::Refused`] when something immutable is changed, [`EngineError::Unavailable`] when the journal
+    /// takes no writes.
     pub fn update<E: From<EngineError>>(
         &self,
         namespace: &str,
@@ -62,14 +66,18 @@ impl Collection {
         change: impl FnOnce(&Document) -> Result<Value, E>,
     ) -> Result<Written, E> {
         let place = self.place(namespace, name);
-        self.engine.write(|state, _| state.update(&place, precondition, scope, change))
+        self.engine.write(|state, _| {
+            state.check_journal()?;
+            state.update(&place, precondition, scope, change)
+        })
     }
 
     /// Deletes an object, or marks it as deleted if it has finalizers. Without a `propagation` the object's own
     /// finalizers decide, and if there are none its dependants are collected in the background.
     ///
     /// # Errors
-    /// [`EngineError::NotFound`], [`EngineError::Conflict`] when `precondition` does not hold.
+    /// [`EngineError::NotFound`], [`EngineError::Conflict`] when `precondition` does not hold, [`EngineError::Unavailable`]
+    /// when the journal takes no writes.
     pub fn delete(
         &self,
         namespace: &str,
@@ -79,6 +87,7 @@ impl Collection {
     ) -> Result<Written, EngineError> {
         let place = self.place(namespace, name);
         self.engine.write(|state, now| {
+            state.check_journal()?;
             check(state.at(&place).ok_or(EngineError::NotFound)?, precondition)?;
             state.delete(&place, propagation, now).ok_or(EngineError::NotFound)
         })

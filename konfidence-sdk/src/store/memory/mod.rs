@@ -137,11 +137,16 @@ impl MemoryStore {
         read(&written.map_err(|error| refusal(key, &error))?.object)
     }
 
+    /// Nobody is told what a write came to before that is kept.
+    async fn kept<K: Object>(&self, key: &Key<K>) -> Result<(), StoreError> {
+        self.engine.committed().await.map_err(|error| refusal(key, &error))
+    }
+
     fn select<K: Object>(&self, query: &Query<K>) -> Result<Listing, StoreError> {
         let namespace = query.namespace.as_deref();
         let collection = self.collection::<K>();
         match &query.index {
-            None => Ok(collection.list(namespace)),
+            None => Ok(collection.list_published(namespace)),
             Some((name, value)) => {
                 collection.list_by(namespace, name, value).ok_or_else(|| undeclared::<K>(namespace, name))
             }
@@ -152,7 +157,7 @@ impl MemoryStore {
 #[async_trait]
 impl<K: Object> ObjectStore<K> for MemoryStore {
     async fn get(&self, key: &Key<K>) -> Result<Option<Arc<K>>, StoreError> {
-        self.collection::<K>().get(key.namespace(), key.name()).map(|object| read(&object)).transpose()
+        self.collection::<K>().get_published(key.namespace(), key.name()).map(|object| read(&object)).transpose()
     }
 
     async fn list(&self, query: &Query<K>) -> Result<Listed<K>, StoreError> {
@@ -174,20 +179,26 @@ impl<K: Object> ObjectStore<K> for MemoryStore {
             message: format!("it cannot be written as JSON: {error}"),
             fields: Vec::new(),
         })?;
-        let written = self.collection::<K>().create(json, Scope::Main).map_err(|error| refusal(&key, &error))?;
-        read(&written.object)
+        let written = self.collection::<K>().create(json, Scope::Main);
+        self.kept(&key).await?;
+        read(&written.map_err(|error| refusal(&key, &error))?.object)
     }
 
     async fn patch(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
-        self.write(key, patch, Scope::Main)
+        let written = self.write(key, patch, Scope::Main);
+        self.kept(key).await?;
+        written
     }
 
     async fn patch_status(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
-        self.write(key, patch, Scope::Status)
+        let written = self.write(key, patch, Scope::Status);
+        self.kept(key).await?;
+        written
     }
 
     async fn delete(&self, key: &Key<K>, precondition: &Precondition) -> Result<(), StoreError> {
         let deleted = self.collection::<K>().delete(key.namespace(), key.name(), precondition, None);
+        self.kept(key).await?;
         deleted.map(|_| ()).map_err(|error| refusal(key, &error))
     }
 }
@@ -253,6 +264,9 @@ pub(super) fn refusal<K: Object>(key: &Key<K>, error: &EngineError) -> StoreErro
         EngineError::AlreadyExists => StoreError::AlreadyExists { object },
         EngineError::Conflict { .. } => StoreError::Conflict { object },
         EngineError::Expired { .. } | EngineError::Ahead { .. } => StoreError::Expired { object },
+        EngineError::Unavailable { message } => {
+            StoreError::Unavailable { object, message: message.clone(), source: None }
+        }
         EngineError::Refused { fields } => {
             StoreError::Invalid { object, message: error.to_string(), fields: fields.clone() }
         }

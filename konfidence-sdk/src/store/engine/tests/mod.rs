@@ -1,6 +1,7 @@
 //! The engine against the API server's rules.
 
 mod garbage;
+mod journal;
 mod metadata;
 mod reads;
 mod watching;

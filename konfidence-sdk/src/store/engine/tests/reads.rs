@@ -48,6 +48,20 @@ fn what_is_forgotten_or_yet_to_come_is_an_error() {
 }
 
 #[test]
+fn the_history_is_bounded_in_memory_however_large_the_objects_are() {
+    let engine = engine();
+    let menus = menus(&engine);
+    for number in 0..200 {
+        let mut large = menu(&format!("large-{number}"));
+        large["spec"]["pages"] = "x".repeat(1 << 20).into();
+        menus.create(large, Scope::Main).unwrap();
+    }
+    let held = 200 - (1..=200).find(|revision| menus.events_after(*revision).is_ok()).unwrap();
+    assert!((60..=64).contains(&held), "{held} MiB");
+    assert_eq!(menus.list(None).items.len(), 200, "only the history is bounded");
+}
+
+#[test]
 fn the_history_is_bounded_over_all_resources() {
     let engine = Engine::new(Options { history: 3, ..Options::new(Arc::new(noon())) });
     let (menus, other) = (menus(&engine), engine.collection(resource("Note", "notes")));
