@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `cargo xtask crds [--check]` | writes `deploy/crds/` from the types, or says that it is stale |
 //! | `cargo xtask rbac [--check]` | writes `deploy/rbac/` from the domains' tables, or says that it is stale |
+//! | `cargo xtask flaws [--check]` | writes `docs/flaws.md`: what each rule prevents; or says that it is stale |
+//! | `cargo xtask mutants` | mutates the decisions and lists what no test notices |
 //! | `cargo xtask check` | the layering: who may depend on what |
 //! | `cargo xtask sim --steps N --seed S [--world W]` | random worlds: every statement, after every step |
 //! | `cargo xtask statements` | every statement of the specification is named by a test |
@@ -16,8 +18,10 @@ mod apiserver;
 mod bench;
 mod crds;
 mod explore;
+mod flaws;
 mod generated;
 mod layering;
+mod mutants;
 mod rbac;
 mod sim;
 mod statements;
@@ -63,6 +67,20 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Write what each rule of the promotion protocol prevents to docs/flaws.md
+    Flaws {
+        /// Write nothing; fail when the page is not what would be written
+        #[arg(long, conflicts_with = "search")]
+        check: bool,
+        /// Look for the shortest steps that show each flaw anew, in random worlds
+        #[arg(long)]
+        search: bool,
+    },
+    /// Mutate the decisions with cargo-mutants and list what no test notices
+    Mutants {
+        /// Files of the decision's folder, without `.rs`; all of them if none is named
+        files: Vec<String>,
+    },
     /// Check who depends on what
     Check,
     /// Run random worlds and check every statement of the specification in them
@@ -101,6 +119,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Crds { check } => generated::bring_up_to_date(&root.join("deploy/crds"), "crds", &crds::files, check),
         Task::Rbac { check } => generated::bring_up_to_date(&root.join("deploy/rbac"), "rbac", &rbac::files, check),
+        Task::Flaws { check, search } => flaws::run(&root, check, search),
+        Task::Mutants { files } => mutants::run(&root, &files),
         Task::Check => layering::check(&root),
         Task::Sim { arguments } => sim::run(&root, &arguments),
         Task::Statements => statements::check(&root),

@@ -1,5 +1,8 @@
 //! The specification is the acceptance list: each of its statements is named by at least one test.
 //!
+//! Besides the specification (P, S, C) these are the rules of the promotion protocol (R) and the traces that each of them
+//! prevents (T).
+//!
 //! A test names a statement in its own name (`p24_nothing_else_starts`, `s1_s2_hold_when_…`) or in the doc comment
 //! right above it (`/// P24, P25`).
 
@@ -10,7 +13,9 @@ use std::path::Path;
 use crate::{TaskError, TaskResult};
 
 /// Letter of a family and its greatest number.
-const FAMILIES: [(char, u32); 3] = [('P', 52), ('S', 6), ('C', 3)];
+const FAMILIES: [(char, u32); 5] = [('P', 52), ('S', 6), ('C', 3), ('R', 14), ('T', 19)];
+/// What came between two others.
+const BETWEEN: &str = "T8B";
 
 /// Fails with the list of statements that no test names.
 pub(crate) fn check(root: &Path) -> TaskResult {
@@ -29,7 +34,8 @@ pub(crate) fn check(root: &Path) -> TaskResult {
 }
 
 fn all() -> impl Iterator<Item = String> {
-    FAMILIES.into_iter().flat_map(|(letter, last)| (1..=last).map(move |number| format!("{letter}{number}")))
+    let numbered = |(letter, last)| (1..=last).map(move |number| format!("{letter}{number}"));
+    FAMILIES.into_iter().flat_map(numbered).chain([BETWEEN.to_owned()])
 }
 
 /// Shows `look` every Rust file below `folder`, build output and hidden folders apart.
@@ -98,12 +104,14 @@ mod tests {
         assert_eq!(found("/// S1 and C3.\n#[tokio::test(start_paused = true)]\nasync fn name() {}"), ["C3", "S1"]);
         assert_eq!(found("#[test]\n// why\n#[should_panic]\nfn p1_x() {}"), ["P1"]);
         assert!(found("/// P24\nfn p24_is_no_test() {}").is_empty());
-        assert!(found("/// P24\nstruct NoTest;\n#[test]\nfn p99_p053_c4_unknown() {}").is_empty());
+        assert_eq!(found("#[test]\nfn r14_t8b_t19() {}"), ["R14", "T19", "T8B"]);
+        assert!(found("/// P24\nstruct NoTest;\n#[test]\nfn p99_p053_c4_r60_t20_unknown() {}").is_empty());
     }
 
     #[test]
     fn the_list_is_the_specifications() {
         let all: Vec<String> = all().collect();
-        assert_eq!((all.len(), all[0].as_str(), all[51].as_str(), all[60].as_str()), (61, "P1", "P52", "C3"));
+        let at = |index: usize| all[index].as_str();
+        assert_eq!((all.len(), at(0), at(51), at(60), at(74), at(94)), (95, "P1", "P52", "C3", "R14", "T8B"));
     }
 }

@@ -41,6 +41,9 @@
 //! | Waiting, Ready, Blocked | Rejected | `reject` | P18 |
 //! | terminal | gone | `Delete` | P43, P44 |
 
+#[macro_use]
+pub(crate) mod flaw;
+
 mod affected;
 mod amend;
 mod apply;

@@ -9,6 +9,8 @@ use konfidence_types::{
 use kube::core::ResourceExt;
 
 use super::PromotionStore;
+#[cfg(test)]
+use super::flaw;
 use super::inbox::Inbox;
 use super::record::{Record, Records};
 use super::reference::Missing;
@@ -196,7 +198,9 @@ impl Snapshot {
             .and_then(|config| self.target_stage(&config.spec.target).ok())
             .and_then(|stage| self.record_on(stage))
             .map_or(0, |record| record.sequence);
-        self.members().map(|member| member.spec.sequence).fold(stored.max(recorded), i64::max)
+        let members = self.members().map(|member| member.spec.sequence).max().unwrap_or(0);
+        flawed!(HandMadeHoldNoNumber => return flaw::highest_owned(self));
+        stored.max(recorded).max(members)
     }
 
     /// The name of the next promotion to be made.

@@ -68,7 +68,7 @@ mod check;
 mod controller;
 mod driver;
 #[cfg(test)]
-mod flaw;
+mod lie;
 mod meter;
 mod people;
 mod run;

@@ -118,6 +118,18 @@ impl Course {
 
 /// Lets chance drive, and then the world come to rest. Answers the steps that were taken, and what went wrong.
 pub(super) fn drive(world: &mut World, seed: u64, steps: usize) -> (Vec<Step>, Option<Violation>) {
+    let (mut taken, violation) = drive_only(world, seed, steps);
+    if violation.is_some() {
+        return (taken, violation);
+    }
+    let end = Step::Settle { healthy: healthy(world, seed) };
+    taken.push(end);
+    let violation = world.step(end).err();
+    (taken, violation)
+}
+
+/// Lets chance drive.
+pub(super) fn drive_only(world: &mut World, seed: u64, steps: usize) -> (Vec<Step>, Option<Violation>) {
     let mut driver = Driver::new(seed);
     let mut taken = Vec::with_capacity(steps + 1);
     // Most proposals are possible; a world in which nothing is must still end.
@@ -135,10 +147,7 @@ pub(super) fn drive(world: &mut World, seed: u64, steps: usize) -> (Vec<Step>, O
             }
         }
     }
-    let end = Step::Settle { healthy: healthy(world, seed) };
-    taken.push(end);
-    let violation = world.step(end).err();
-    (taken, violation)
+    (taken, None)
 }
 
 /// One controller or several at the end. Where their clocks are further apart than an execution may last, each would

@@ -17,9 +17,9 @@ pub(super) struct Server {
     store: MemoryStore,
     refused: Arc<Mutex<BTreeSet<(String, String)>>>,
     pub(super) meter: Meter,
-    /// How the machinery is broken on purpose, so that a test can see the checker notice.
+    /// What it lies about, so that a test can see the checker notice.
     #[cfg(test)]
-    pub(super) flaw: super::flaw::Flawed,
+    pub(super) lying: super::lie::Lying,
 }
 
 impl Server {
@@ -29,7 +29,7 @@ impl Server {
             refused: Arc::default(),
             meter: Meter::default(),
             #[cfg(test)]
-            flaw: super::flaw::Flawed::default(),
+            lying: super::lie::Lying::default(),
         }
     }
 
@@ -52,7 +52,7 @@ impl Server {
     #[cfg_attr(not(test), allow(unused_variables))]
     pub(super) async fn get<K: Object>(&self, key: &Key<K>, cache: &StaleStore) -> Result<Option<Arc<K>>, StoreError> {
         #[cfg(test)]
-        if self.flaw.is(super::flaw::Flaw::LiveReadsFromCache) {
+        if self.lying.is(super::lie::Lie::LiveReadsFromCache) {
             return cache.get(key).await;
         }
         self.store.get_live(key).await
@@ -61,7 +61,7 @@ impl Server {
     #[cfg_attr(not(test), allow(unused_variables))]
     pub(super) async fn list<K: Object>(&self, query: &Query<K>, cache: &StaleStore) -> Result<Listed<K>, StoreError> {
         #[cfg(test)]
-        if self.flaw.is(super::flaw::Flaw::LiveReadsFromCache) {
+        if self.lying.is(super::lie::Lie::LiveReadsFromCache) {
             return cache.list(query).await;
         }
         self.store.list_live(query).await
@@ -69,7 +69,7 @@ impl Server {
 
     pub(super) async fn create<K: Object>(&self, object: &K) -> Result<Arc<K>, StoreError> {
         #[cfg(test)]
-        if let Some(renamed) = self.flaw.renamed(object) {
+        if let Some(renamed) = self.lying.renamed(object) {
             return self.store.create(&renamed).await;
         }
         self.store.create(object).await
@@ -82,7 +82,7 @@ impl Server {
             return Err(StoreError::Invalid { object: ObjectRef::named(key), message, fields: Vec::new() });
         }
         #[cfg(test)]
-        if let Some(answer) = self.flaw.patch(&self.store, key, patch).await {
+        if let Some(answer) = self.lying.patch(&self.store, key, patch).await {
             return answer;
         }
         self.store.patch(key, patch).await
@@ -90,7 +90,7 @@ impl Server {
 
     pub(super) async fn patch_status<K: Object>(&self, key: &Key<K>, patch: &Patch<K>) -> Result<Arc<K>, StoreError> {
         #[cfg(test)]
-        if let Some(answer) = self.flaw.patch_status(&self.store, key, patch).await {
+        if let Some(answer) = self.lying.patch_status(&self.store, key, patch).await {
             return answer;
         }
         self.store.patch_status(key, patch).await

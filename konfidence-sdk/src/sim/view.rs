@@ -72,7 +72,7 @@ pub(super) struct OwnWrites {
     /// The revision of the last write of each kind.
     revisions: Arc<Mutex<BTreeMap<Kind, u64>>>,
     #[cfg(test)]
-    objects: super::flaw::Overlay,
+    objects: super::lie::Overlay,
 }
 
 impl OwnWrites {
@@ -188,9 +188,9 @@ impl<K: Object> ObjectStore<K> for View {
         let _spending = self.server.meter.spend(Part::Engine);
         let object = ObjectRef::named(&Key::<K>::new(query.namespace.clone().unwrap_or_default(), ""));
         #[cfg(test)]
-        if self.server.flaw.is(super::flaw::Flaw::Overlay) {
+        if self.server.lying.is(super::lie::Lie::Overlay) {
             let mut listed = self.cache.list(query).await?;
-            super::flaw::lay_over(&self.own_writes.objects, query, &mut listed);
+            super::lie::lay_over(&self.own_writes.objects, query, &mut listed);
             return self.read(mishap, object, Ok(listed));
         }
         self.read(mishap, object, self.cache.list(query).await)

@@ -17,6 +17,8 @@ use super::execute::stage_reference;
 use super::sight::Successor;
 use super::write::Outcome;
 use crate::event::Severity;
+#[cfg(test)]
+use crate::promotion::flaw;
 use crate::promotion::reference::Missing;
 use crate::promotion::setback::During;
 use crate::promotion::state::Phase;
@@ -28,10 +30,12 @@ const START_FIRST: usize = 8;
 impl Deciding<'_> {
     /// The highest promotion whose gates have passed, if anything may start at all.
     pub(super) fn next(&self) -> Option<usize> {
+        flawed!(StartsBesideOneInProgress => return self.members.iter().rposition(super::member::Member::may_start));
         let config_is_going = self.snapshot.config.found().is_some() && self.config().is_none();
         if self.was_in_progress || self.is_suspended() || config_is_going {
             return None;
         }
+        flawed!(LowerOvertakesBlocked => return flaw::highest_that_resolves(self));
         self.members.iter().rposition(super::member::Member::may_start)
     }
 
@@ -61,6 +65,7 @@ impl Deciding<'_> {
                 let successor = Successor { name: Some(next.name()), vector: next.vector().to_owned() };
                 // Each on the version that chose its successor: the lower promotion is the lock of S1.
                 for lower in 0..index {
+                    flawed!(SupersedesNobody => break);
                     if self.members.get(lower).is_some_and(super::member::Member::is_pending) {
                         self.supersede(lower, &successor);
                     }
@@ -80,6 +85,7 @@ impl Deciding<'_> {
                 );
                 self.write_stage(index, stage, Action::WriteStage(During::Start));
                 self.finish(index, &crate::store::Key::of(&**stage));
+                flawed!(SupersedesAfterStart => flaw::supersede_last(&mut self.plan.steps));
             }
         }
         true

@@ -9,6 +9,8 @@ use super::Deciding;
 use super::drift::Creation;
 use super::member::Member;
 use crate::condition::{Moves, merge, with};
+#[cfg(test)]
+use crate::promotion::flaw;
 use crate::promotion::make::requires_approval;
 use crate::promotion::snapshot::Seen;
 use crate::promotion::state::Phase;
@@ -163,6 +165,7 @@ impl Deciding<'_> {
         if self.stored_sequence() < sequence {
             changes.insert("sequence".into(), json!(sequence));
         }
+        flawed!(NumberFalls => changes.extend(flaw::number_of_members(self)));
         // What the set no longer holds keeps its last mirrored value (P42), also when a waiting one is all that is left.
         let has_result = condition(&status.last_promotion_conditions, condition_type::SUCCEEDED).is_some();
         if let Some(acting) = self

@@ -12,6 +12,7 @@ impl Deciding<'_> {
     /// # Errors
     /// The doubt itself while nobody has looked.
     pub(super) fn settled(&self, doubt: Doubt) -> Result<bool, Doubt> {
+        flawed!(BelievesInAbsence => if matches!(doubt, Doubt::Gone(_)) { return Ok(true) });
         match self.snapshot.confirmed.get(&doubt) {
             None => Err(doubt),
             Some(verdict) => Ok(*verdict == Verdict::Agrees),
@@ -22,6 +23,7 @@ impl Deciding<'_> {
     /// may be of a config that is gone by now, or not show the one that is there. Dropped, a leftover's owner overwrites
     /// its successor's Stage (P12), and two decisions with different members start two promotions (S1, trace T4).
     pub(super) fn owner_is_certain(&self) -> Result<bool, Doubt> {
+        flawed!(AnyOwnerIsCertain => return Ok(true));
         let owner = self.snapshot.owner();
         let mut promoted = self.snapshot.promotions.iter().filter_map(|promotion| controller_uid(promotion));
         let mut recorded =
@@ -36,6 +38,7 @@ impl Deciding<'_> {
     /// R12: the number base of a config that has none yet: the highest number that any promotion of its name holds,
     /// whoever owns it. Nothing is created before it is stored.
     pub(super) fn initial_sequence(&self) -> Result<Option<i64>, Doubt> {
+        flawed!(NoNumberBase => return Ok(None));
         let Some(config) = self.config() else { return Ok(None) };
         if config.status.as_ref().and_then(|status| status.sequence).is_some() {
             return Ok(None);

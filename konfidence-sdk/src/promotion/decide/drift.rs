@@ -21,6 +21,7 @@ use super::member::Member;
 use crate::event::{Event, Severity};
 use crate::promotion::hold::Overrule;
 use crate::promotion::make::{Making, promotion, requires_approval};
+use crate::promotion::record::Records;
 use crate::promotion::reference::Missing;
 use crate::promotion::snapshot::{Snapshot, newest_source_version};
 use crate::promotion::source::{SourceView, ordinal};
@@ -208,7 +209,9 @@ impl Deciding<'_> {
         if !self.views_vouch_for_each_other(config, target) && !self.settled(Doubt::Creation)? {
             return Ok(Creation::InDoubt);
         }
-        if self.snapshot.next_name_is_taken {
+        let name_is_taken = self.snapshot.next_name_is_taken;
+        flawed!(TakenNameIsTriedAgain: name_is_taken = false);
+        if name_is_taken {
             return Ok(Creation::NameTaken { sequence });
         }
         let making = Making {
@@ -268,6 +271,7 @@ impl Deciding<'_> {
 
     /// R13: an older view of the config than the newest member was made under.
     fn config_is_old(&self, config: &VectorPromotionConfig) -> bool {
+        flawed!(AnyConfigIsNew => return false);
         let made_under =
             self.newest().and_then(|newest| newest.stored.annotations().get(annotation::CONFIG_GENERATION));
         let made_under: Option<i64> = made_under.and_then(|text| text.parse().ok());
@@ -276,6 +280,7 @@ impl Deciding<'_> {
 
     /// R13: an older view of the source than the newest member was made for.
     fn source_is_old(&self, config: &VectorPromotionConfig) -> bool {
+        flawed!(AnySourceIsNew => return false);
         let viewed = self.snapshot.source(&config.spec.source).ok().and_then(|source| ordinal(&source.version));
         let made_for = newest_source_version(self.snapshot, config);
         viewed.is_some_and(|viewed| made_for.is_some_and(|made_for| viewed < made_for))
@@ -290,11 +295,16 @@ impl Deciding<'_> {
             .iter()
             .rev()
             .find(|member| member.stored.spec.target == config.spec.target && member.viewed == Phase::Succeeded);
-        let record = self.snapshot.record_on(target);
+        // Whoever owned it: a config of this name that is gone may have seen more of the source than this view shows.
+        let record = Records::of(target).named(self.snapshot.key.name()).cloned();
+        flawed!(ForeignRecordIsNone: record = self.snapshot.record_on(target));
         let record_agrees = record.as_ref().map(|record| record.promotion.as_str()) == succeeded.map(Member::uid);
         let highest_member = self.members.last().map_or(0, Member::sequence);
         let numbers_agree = self.snapshot.highest_sequence() <= highest_member;
         let newest_stands = self.newest().is_none_or(|newest| newest.viewed != Phase::Superseded);
+        flawed!(NoR11a: record_agrees = true);
+        flawed!(NoR11b: numbers_agree = true);
+        flawed!(NoR11c: newest_stands = true);
         record_agrees && numbers_agree && newest_stands
     }
 

@@ -23,6 +23,8 @@ use super::Deciding;
 use super::write::{Outcome, stage_write};
 use crate::event::Severity;
 use crate::promotion::attempt::Attempt;
+#[cfg(test)]
+use crate::promotion::flaw;
 use crate::promotion::record::{Records, fence};
 use crate::promotion::reference::Missing;
 use crate::promotion::setback::{During, Setback};
@@ -52,10 +54,12 @@ impl Deciding<'_> {
     }
 
     fn go_on(&mut self, index: usize) -> Result<(), Doubt> {
+        flawed!(NobodyGoesOn => return Ok(()));
         let Some(member) = self.members.get(index) else { return Ok(()) };
         let deadline = deadline(member.since().unwrap_or(self.now));
         let snapshot = self.snapshot;
         let stored = promoted_stage(&member.stored);
+        flawed!(ResolvesAgain: stored = snapshot.target_stage(&member.stored.spec.target).ok().map(|it| Key::of(&**it)));
         // Started by a version that stored no reference: the first resumption stores what resolves now, and until one
         // has, nobody can have written a Stage, so retiring it needs no fence (R9).
         let key = match (&stored, snapshot.target_stage(&member.stored.spec.target)) {
@@ -90,6 +94,8 @@ impl Deciding<'_> {
 
     fn go_on_with(&mut self, index: usize, stage: &Stage, deadline: Timestamp, stage_is_stored: bool) {
         let Some(member) = self.members.get(index) else { return };
+        flawed!(DeadlineFirst => if self.now >= deadline { return self.time_out(index, stage, stage_is_stored, deadline) });
+        flawed!(NameIsEvidence => if flaw::names(stage, member) { return self.finish(index, &Key::of(stage)) });
         let record = self.snapshot.record_on(stage);
         // Evidence comes before any deadline, and it is the uid that counts: a record that names the same promotion of
         // a deleted config proves nothing (trace T11).
@@ -119,13 +125,11 @@ impl Deciding<'_> {
             _ => {}
         }
         let last = Attempt::of(&member.stored);
-        if record.is_some_and(|record| record.sequence >= member.sequence()) {
+        if record.is_some_and(|record| member.is_covered_by(record.sequence)) {
             let message = format!("Stage {} carries a newer promotion of this config", Key::of(stage));
             self.retire(index, stage, stage_is_stored, last, (SucceededReason::PromotionFailed, message));
         } else if self.now >= deadline {
-            let message = format!("Stage {} was not written within five minutes", Key::of(stage));
-            let since_deadline = last.filter(|last| last.at >= deadline);
-            self.retire(index, stage, stage_is_stored, since_deadline, (SucceededReason::PromotionTimedOut, message));
+            self.time_out(index, stage, stage_is_stored, deadline);
         } else {
             self.plan.wake_at(deadline);
             self.resume(index, stage, stage_is_stored, last);
@@ -137,6 +141,7 @@ impl Deciding<'_> {
         if stage.metadata.deletion_timestamp.is_some() {
             return;
         }
+        flawed!(AsksTheFence => if flaw::has_fence(stage, self.members.get(index)) { return });
         if let Some(due) = last.and_then(|last| last.waits_until(self.now)) {
             self.plan.wake_at(due);
             return;
@@ -146,8 +151,16 @@ impl Deciding<'_> {
         }
         let attempt = Attempt::following(last, self.now);
         self.annotate(index, Action::Attempt, annotation::ATTEMPT, &attempt.to_string());
+        flawed!(NoAttempt | AsksTheFence => self.plan.steps.pop());
         self.write_stage(index, stage, Action::WriteStage(During::Resumption));
         self.finish(index, &Key::of(stage));
+    }
+
+    fn time_out(&mut self, index: usize, stage: &Stage, stage_is_stored: bool, deadline: Timestamp) {
+        let Some(member) = self.members.get(index) else { return };
+        let message = format!("Stage {} was not written within five minutes", Key::of(stage));
+        let since_deadline = Attempt::of(&member.stored).filter(|last| last.at >= deadline);
+        self.retire(index, stage, stage_is_stored, since_deadline, (SucceededReason::PromotionTimedOut, message));
     }
 
     /// Fences, then fails; when the back-off of the last failed fence allows.
@@ -167,13 +180,16 @@ impl Deciding<'_> {
             self.fence(index, stage);
         }
         self.fail(index, reason, message);
+        flawed!(FencesAfterFailing => flaw::swap_last_two(&mut self.plan.steps));
     }
 
     /// The Stage's version moves, and with it every write that was decided on an older one fails (R7). The value names
     /// the promotion's version, or else a second fence would be a no-op and move nothing (trace T6).
     fn fence(&mut self, index: usize, stage: &Stage) {
+        flawed!(NoFence => return);
         let Some(member) = self.members.get(index) else { return };
         let value = fence(member.uid(), &member.version().resource_version);
+        flawed!(FenceNamesNoVersion: value = member.uid().to_owned());
         let merge = json!({"metadata": {"annotations": {annotation::FENCED: value}}});
         let write = stage_write(member, stage, merge);
         let subject = member.name();
@@ -261,6 +277,7 @@ impl Deciding<'_> {
 
 /// `status.promotedStageRef` for `stage`.
 pub(super) fn stage_reference(stage: &Stage) -> Value {
+    flawed!(StartStoresNoStage => return Value::Null);
     let key = Key::of(stage);
     json!({"apiGroup": "konfidence.cloud", "kind": "Stage", "name": key.name(), "namespace": key.namespace()})
 }

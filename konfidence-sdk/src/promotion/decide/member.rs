@@ -42,6 +42,14 @@ impl Member {
         self.stored.spec.sequence
     }
 
+    /// Whether the execution of number `executed` covers this one: what was executed is a floor, and an equal number is
+    /// not above it (R5). It may be an outdated vector made again under its old name (trace T17).
+    pub(crate) fn is_covered_by(&self, executed: i64) -> bool {
+        flawed!(NoFloor => return false);
+        flawed!(EqualIsAboveFloor => return executed > self.sequence());
+        executed >= self.sequence()
+    }
+
     pub(crate) fn uid(&self) -> &str {
         self.stored.metadata.uid.as_deref().unwrap_or_default()
     }
@@ -73,6 +81,7 @@ impl Member {
 
     /// May be chosen: every gate has passed, whether or not the target resolved last time (P25).
     pub(crate) fn may_start(&self) -> bool {
+        flawed!(GateIsOpen => return self.is_pending());
         matches!(self.phase, Phase::Ready | Phase::Blocked)
             && gate_is_open(&self.conditions, self.stored.spec.require_approval)
             && !self.is_deleting()

@@ -114,6 +114,7 @@ impl<'a> Deciding<'a> {
         let all_started = deciding.start_next();
         let all_created = !matches!(deciding.creation, Creation::Make { .. } | Creation::NameTaken { .. });
         if all_started && all_created {
+            flawed!(CleansUpBeforeStoring => deciding.clean_up());
             deciding.write_config_status();
             deciding.clean_up();
         }

@@ -34,13 +34,13 @@ impl Deciding<'_> {
             .members
             .iter()
             .rev()
-            .find(|other| other.phase == Phase::Succeeded && other.sequence() >= member.sequence());
+            .find(|other| other.phase == Phase::Succeeded && member.is_covered_by(other.sequence()));
         if let Some(executed) = executed {
             return Some(Successor { name: Some(executed.name()), vector: executed.vector().to_owned() });
         }
         let stage = self.snapshot.target_stage(&member.stored.spec.target).ok()?;
         let record = self.snapshot.record_on(stage)?;
-        let overtaken = record.promotion != member.uid() && record.sequence >= member.sequence();
+        let overtaken = record.promotion != member.uid() && member.is_covered_by(record.sequence);
         overtaken.then(|| Successor {
             name: self.members.iter().find(|other| other.uid() == record.promotion).map(super::member::Member::name),
             vector: record.vector,

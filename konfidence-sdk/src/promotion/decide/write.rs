@@ -7,6 +7,8 @@ use super::Deciding;
 use super::member::Member;
 use crate::condition::{Moves, merge, with};
 use crate::event::{Event, Severity};
+#[cfg(test)]
+use crate::promotion::flaw;
 use crate::promotion::record::Record;
 use crate::promotion::state::Phase;
 use crate::promotion::steps::{Action, Step, Write};
@@ -92,6 +94,7 @@ impl Deciding<'_> {
         }}});
         if stage.spec.vector != member.vector() {
             merge["spec"] = json!({"vector": member.vector()});
+            flawed!(WritesPresentVector => merge["spec"]["vector"] = flaw::present_vector(self, member));
         }
         let write = stage_write(member, stage, merge);
         let subject = member.name();

@@ -178,6 +178,33 @@ fn r11_a_number_above_the_members_or_a_superseded_newest_is_read_live() {
 }
 
 #[test]
+fn r11_p13_what_a_config_of_this_name_promoted_before_is_read_live_before_a_creation() {
+    let world = World::automatic();
+    world.publish("menu:1");
+    world.settle(AUTO);
+    world.publish("menu:2");
+    let outdated = world.get::<VectorTemplate>(PROJECT, "menu").unwrap();
+    world.publish("menu:3");
+    world.settle(AUTO);
+    world.delete::<VectorPromotionConfig>(PROJECT, AUTO);
+    world.memory().engine().collect_garbage();
+    world.config(
+        AUTO,
+        konfidence_types::SourceRef::template("menu"),
+        konfidence_types::TargetRef::stage("eu", "dev"),
+        |_| {},
+    );
+    world.settle(AUTO);
+    assert_eq!(world.overview(), [], "no drift: the config before has promoted what the source holds");
+    let mut mixed = world.snapshot(AUTO);
+    mixed.template = Seen::Found(outdated);
+    mixed.confirmed.insert(Doubt::Owner, Verdict::Agrees);
+    assert_eq!(decide(&mixed, world.now()), Decision::Verify(Doubt::Creation), "no member shows that the view is old");
+    mixed.confirmed.insert(Doubt::Creation, Verdict::Differs);
+    assert_eq!(named(&plan_of(&mixed, world.now())), [], "no rollback to an outdated vector");
+}
+
+#[test]
 fn t13_a_stage_view_older_than_the_success_is_not_believed() {
     let world = World::automatic();
     world.publish("menu:1");

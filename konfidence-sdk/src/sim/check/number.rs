@@ -11,7 +11,7 @@ use kube::core::ResourceExt;
 
 use super::safety::records;
 use super::{Author, Violation, violates};
-use crate::promotion::Phase;
+use crate::promotion::{Phase, controller_uid};
 use crate::sim::step::Kind;
 use crate::store::Key;
 use crate::store::engine::{Change, Event};
@@ -103,6 +103,14 @@ impl Numbers {
             {
                 return violates("P13", format!("{key} is made for @{newer} of the source, after one for @{older}"));
             }
+            if let (Some((config, newer)), Some((before, older))) =
+                (generation(&promotion), generation(&last.promotion))
+                && config == before
+                && newer < older
+            {
+                let what = format!("{key} is made under generation {newer} of its config, after one under {older}");
+                return violates("P13", what);
+            }
             let repeats = same_source && new.target == old.target && new.vector == old.vector;
             let others = self.written.iter().any(|(at, name)| *at > last.revision && *name != config.1);
             if repeats && self.reason < last.revision && !others && !self.moved_since(&promotion, last.revision) {
@@ -128,4 +136,10 @@ impl Numbers {
 fn version(promotion: &VectorPromotion) -> Option<(String, u64)> {
     let (object, version) = promotion.annotations().get(annotation::SOURCE_VERSION)?.rsplit_once('/')?;
     Some((object.to_owned(), version.parse().ok()?))
+}
+
+/// Which config the promotion was made for, and which generation of it.
+fn generation(promotion: &VectorPromotion) -> Option<(String, i64)> {
+    let generation = promotion.annotations().get(annotation::CONFIG_GENERATION)?.parse().ok()?;
+    Some((controller_uid(promotion)?.to_owned(), generation))
 }

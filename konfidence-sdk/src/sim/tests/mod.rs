@@ -1,6 +1,6 @@
 //! That the simulator finds what is broken, and what it shows besides the statements that it checks after each write.
 
-mod broken;
+mod flaws;
 mod inbox;
 mod moods;
 mod reach;
