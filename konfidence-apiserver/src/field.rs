@@ -66,6 +66,8 @@ pub(crate) struct FieldError {
     pub kind: FieldErrorType,
     /// The value that is refused, as far as it is shown.
     pub value: Option<Value>,
+    /// How the value is written, if not as JSON.
+    pub shown: Option<String>,
     /// The rest of the sentence; empty: none.
     pub detail: String,
 }
@@ -73,12 +75,17 @@ pub(crate) struct FieldError {
 impl FieldError {
     /// A missing field.
     pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Required, value: None, detail: detail.into() }
+        Self { field: field.into(), kind: FieldErrorType::Required, value: None, shown: None, detail: detail.into() }
     }
 
     /// A value that breaks a rule.
     pub(crate) fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Invalid, value: Some(value.into()), detail: detail.into() }
+        Self { field: field.into(), kind: FieldErrorType::Invalid, value: Some(value.into()), shown: None, detail: detail.into() }
+    }
+
+    /// A value that breaks a rule and is shown in a form of its own.
+    pub(crate) fn shown(field: impl Into<String>, shown: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { shown: Some(shown.into()), ..Self::invalid(field, Value::Null, detail) }
     }
 
     /// A value that is none of `supported`.
@@ -87,7 +94,7 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::NotSupported,
-            value: Some(value.into()),
+            value: Some(value.into()), shown: None,
             detail: format!("supported values: {}", listed.join(", ")),
         }
     }
@@ -97,7 +104,7 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::TooLong,
-            value: None,
+            value: None, shown: None,
             detail: format!("may not be more than {limit} {}", if limit == 1 { "byte" } else { "bytes" }),
         }
     }
@@ -107,30 +114,19 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::TooMany,
-            value: Some(actual.into()),
+            value: Some(actual.into()), shown: None,
             detail: format!("must have at most {limit} {}", if limit == 1 { "item" } else { "items" }),
         }
     }
 
     /// A value that occurs twice.
     pub(crate) fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Duplicate, value: Some(value.into()), detail: String::new() }
+        Self { field: field.into(), kind: FieldErrorType::Duplicate, value: Some(value.into()), shown: None, detail: String::new() }
     }
 
     /// A field that may not be set or changed.
     pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Forbidden, value: None, detail: detail.into() }
-    }
-
-    /// As the endpoint of the status words it, which looks at nothing else: the sentence names the place within it.
-    pub(crate) fn within_status(mut self) -> Self {
-        if let Some(rest) = self.field.strip_prefix("status.").and_then(|within| {
-            let rest = self.detail.strip_prefix(&self.field)?;
-            Some(format!("{within}{rest}"))
-        }) {
-            self.detail = rest;
-        }
-        self
+        Self { field: field.into(), kind: FieldErrorType::Forbidden, value: None, shown: None, detail: detail.into() }
     }
 
     /// Whether the object is too broken for its CEL rules to be worth asking.
@@ -148,6 +144,13 @@ impl FieldError {
     /// The sentence without the field: what a cause's `message` holds.
     pub(crate) fn body(&self) -> String {
         let mut body = self.kind.words().to_owned();
+        if let Some(shown) = &self.shown {
+            body.extend([": ", shown]);
+            if !self.detail.is_empty() {
+                body.extend([": ", &self.detail]);
+            }
+            return body;
+        }
         match &self.value {
             Some(Value::String(text)) => body.extend([": ", &quoted(text)]),
             Some(value) => body.extend([": ", &value.to_string()]),
@@ -166,9 +169,26 @@ impl FieldError {
     }
 }
 
-/// Text in quotes with the escapes that Go's `%q` makes for ordinary characters.
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_else(|_| format!("{text:?}"))
+/// Text in quotes with the escapes that Go's `%q` makes.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\u{c}' => quoted.push_str("\\f"),
+            letter if letter.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(letter))),
+            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 impl fmt::Display for FieldError {

@@ -17,3 +17,77 @@ pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
 pub(crate) fn seconds(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
+
+/// Fields of the API's metadata in the order in which a real server writes them.
+const METADATA: &[&str] = &[
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+/// As [`METADATA`], of one of its entries.
+const ENTRIES: &[&str] = &[
+    "manager",
+    "operation",
+    "apiVersion",
+    "kind",
+    "name",
+    "uid",
+    "controller",
+    "blockOwnerDeletion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+];
+
+/// An object as JSON, with the fields of `ordered` (`metadata`, or nothing: the value itself) in the order in which a
+/// real server writes them, and everything else by name.
+pub(crate) fn in_go_order(object: &Value, ordered: &[&str]) -> String {
+    let Value::Object(fields) = object else { return object.to_string() };
+    let parts: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| {
+            let value = if ordered.contains(&name.as_str()) { metadata(value) } else { value.to_string() };
+            format!("{}:{value}", Value::from(name.as_str()))
+        })
+        .collect();
+    format!("{{{}}}", parts.join(","))
+}
+
+fn metadata(value: &Value) -> String {
+    in_order(value, METADATA, &|value| match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| in_order(item, ENTRIES, &Value::to_string)).collect();
+            format!("[{}]", items.join(","))
+        }
+        other => other.to_string(),
+    })
+}
+
+/// Owner references as a real server writes them.
+pub(crate) fn owner_reference(value: &Value) -> String {
+    in_order(value, ENTRIES, &Value::to_string)
+}
+
+fn in_order(value: &Value, order: &[&str], below: &dyn Fn(&Value) -> String) -> String {
+    let Value::Object(fields) = value else { return value.to_string() };
+    let mut names: Vec<&String> = fields.keys().collect();
+    names.sort_by_key(|name| order.iter().position(|known| known == name).unwrap_or(usize::MAX));
+    let parts: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| Some(format!("{}:{}", Value::from(name.as_str()), below(fields.get(name)?))))
+        .collect();
+    format!("{{{}}}", parts.join(","))
+}

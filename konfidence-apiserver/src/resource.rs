@@ -134,15 +134,11 @@ impl Resource {
             return nothing;
         }
         let parts = match self.kind.as_str() {
-            "Namespace" => json!({"spec": {}, "status": {}}),
-            "Lease" => json!({"spec": {}}),
             "CustomResourceDefinition" => json!({
                 "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": []},
                 "status": {"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []},
             }),
-            "Event" if self.view == View::Events => json!({"eventTime": null, "regarding": {}, "deprecatedSource": {}}),
-            "Event" => json!({"involvedObject": {}, "source": {}, "firstTimestamp": null, "lastTimestamp": null}),
-            _ => json!({}),
+            _ => crate::builtin::always(self),
         };
         if let (Value::Object(nothing), Value::Object(parts)) = (&mut nothing, parts) {
             nothing.extend(parts);
@@ -177,16 +173,15 @@ impl Resource {
                 self.schema.prune(&mut shown);
             }
         }
-        if self.group.is_empty()
-            && self.plural == "namespaces"
-            && let Some(Value::Object(metadata)) = shown.get_mut("metadata")
-        {
-            // A namespace ends when it is empty, not after a time.
-            metadata.remove("deletionGracePeriodSeconds");
-        }
         if let Value::Object(fields) = &mut shown {
             if fields.get("apiVersion").and_then(Value::as_str) != Some(&self.api_version()) {
                 fields.insert("apiVersion".into(), self.api_version().into());
+            }
+            // These two end when they are empty, not after a time.
+            if !self.custom && matches!(self.kind.as_str(), "Namespace" | "CustomResourceDefinition")
+                && let Some(Value::Object(metadata)) = fields.get_mut("metadata")
+            {
+                metadata.remove("deletionGracePeriodSeconds");
             }
             if fields.get("kind").and_then(Value::as_str) != Some(&self.kind) {
                 fields.insert("kind".into(), self.kind.clone().into());

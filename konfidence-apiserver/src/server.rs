@@ -127,8 +127,13 @@ impl Builder {
             lines: SharedLines::default(),
             ended,
         });
+        let new = api.engine.revision() == 0;
         api.registry.change(|served| builtin::serve(served, &api.engine));
         namespaces::found(&api);
+        if new {
+            // Nobody was there to see what came before; a client that says so was at another server.
+            api.engine.compact(api.engine.revision());
+        }
         crd::resume(&api);
         namespaces::resume(&api);
         for definition in crds {

@@ -21,8 +21,18 @@ pub(crate) struct ApiError {
     pub details: Map<String, Value>,
     /// Seconds for `Retry-After`, where coming back makes sense.
     pub retry_after: Option<u32>,
-    /// Whether nothing of the API is at the path, which is answered in plain text.
-    pub nowhere: bool,
+    form: Form,
+}
+
+/// In which of the real server's layers a refusal is made: each has a form of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// By the resource.
+    Resource,
+    /// By what serves a group: details are there, and empty.
+    Generic,
+    /// By nobody: a line of text.
+    Text,
 }
 
 /// What a handler gives back.
@@ -38,7 +48,16 @@ impl std::error::Error for ApiError {}
 
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: Map::new(), retry_after: None, nowhere: false }
+        Self { code, reason, message: message.into(), details: Map::new(), retry_after: None, form: Form::Resource }
+    }
+
+    fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { form: Form::Generic, ..Self::new(code, reason, message) }
+    }
+
+    /// The text that answers instead of a status.
+    pub(crate) fn text(&self) -> Option<&str> {
+        (self.form == Form::Text).then_some(&self.message)
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {
@@ -57,9 +76,23 @@ impl ApiError {
         Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name)
     }
 
-    /// 404 for a path that nothing serves.
+    /// 404 for a resource that a built-in group does not have.
+    pub(crate) fn no_such_resource() -> Self {
+        Self::generic(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    /// 404 for a path that nobody serves.
     pub(crate) fn no_such_path() -> Self {
-        Self { nowhere: true, ..Self::new(404, "NotFound", "the server could not find the requested resource") }
+        Self { form: Form::Text, ..Self::new(404, "NotFound", "404 page not found\n") }
+    }
+
+    /// 409: the name is taken.
+    ///
+    /// The name may be that of an object that is on its way out.
+    pub(crate) fn being_deleted(resource: &Resource, name: &str) -> Self {
+        let mut error = Self::already_exists(resource, name);
+        error.message = format!("object is being deleted: {}", error.message);
+        error
     }
 
     /// 409: the name is taken.
@@ -89,7 +122,13 @@ impl ApiError {
 
     /// 422 with every refused field.
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &FieldErrors) -> Self {
-        let sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut sentences: Vec<String> = Vec::new();
+        for sentence in errors.iter().map(ToString::to_string) {
+            // What is refused twice is said once.
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
         let all = match sentences.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
@@ -102,19 +141,44 @@ impl ApiError {
         if !group.is_empty() {
             error.details.insert("group".into(), group.into());
         }
-        error.details.insert("kind".into(), kind.into());
+        if !kind.is_empty() {
+            error.details.insert("kind".into(), kind.into());
+        }
         error.details.insert("causes".into(), errors.iter().map(FieldError::cause).collect());
         error
     }
 
-    /// 422 for a patch that does not fit the object. The real server does not say why.
-    pub(crate) fn unprocessable() -> Self {
-        Self::new(422, "Invalid", "the server rejected our request due to an error in our request")
+    /// 422 for what a list or a watch asks for.
+    pub(crate) fn bad_list_options(errors: &FieldErrors) -> Self {
+        Self::invalid("meta.k8s.io", "ListOptions", "", errors)
     }
 
-    /// 422 for what a list or a watch asks for.
-    pub(crate) fn bad_list_options(error: FieldError) -> Self {
-        Self::invalid("meta.k8s.io", "ListOptions", "", &vec![error])
+    /// 422 for an update that does not say which state it replaces.
+    pub(crate) fn unconditional(resource: &Resource, name: &str) -> Self {
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        Self::invalid(&resource.group, &resource.plural, name, &vec![error])
+    }
+
+    /// 422 for a patch that the object does not take.
+    pub(crate) fn patch_failed() -> Self {
+        Self::generic(422, "Invalid", "the server rejected our request due to an error in our request")
+    }
+
+    /// 415 for a patch of an unknown type.
+    pub(crate) fn unknown_patch_type() -> Self {
+        Self::generic(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    }
+
+    /// 409 of a delete that is meant for another state.
+    pub(crate) fn precondition(resource: &Resource, name: &str, why: &str) -> Self {
+        let qualified = match resource.group.as_str() {
+            "" => resource.kind.clone(),
+            group => format!("{}.{group}", resource.kind),
+        };
+        let message = format!("Operation cannot be fulfilled on {qualified} \"{name}\": {why}");
+        let mut error = Self::new(409, "Conflict", message).about(resource, name);
+        error.details.insert("kind".into(), resource.kind.clone().into());
+        error
     }
 
     /// 400.
@@ -156,15 +220,27 @@ impl ApiError {
                 format!("{verb} is not supported on resources of kind \"{}\"", resource.qualified()),
             )
             .about(resource, ""),
-            None => {
-                Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-            }
+            None => Self::generic(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource",
+            ),
         }
     }
 
     /// 406.
-    pub(crate) fn not_acceptable(accepted: &[&str]) -> Self {
-        let message = format!("only the following media types are accepted: {}", accepted.join(", "));
+    pub(crate) fn not_acceptable(accepted: &str) -> Self {
+        Self::new(406, "NotAcceptable", format!("only the following media types are accepted: {accepted}"))
+    }
+
+    /// 406 of a built-in group, which looks at the media type before it looks at anything else.
+    pub(crate) fn no_representation(available: &str) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        Self::generic(406, "NotAcceptable", message)
+    }
+
+    /// 406 for a form that this answer cannot be made into.
+    pub(crate) fn no_such_form(message: impl Into<String>) -> Self {
         Self::new(406, "NotAcceptable", message)
     }
 
@@ -235,7 +311,7 @@ impl ApiError {
         if !self.reason.is_empty() {
             status["reason"] = self.reason.into();
         }
-        if !self.details.is_empty() {
+        if !self.details.is_empty() || self.form == Form::Generic {
             status["details"] = Value::Object(self.details.clone());
         }
         status

@@ -72,6 +72,12 @@ pub(crate) fn from_core(event: &Value) -> Value {
         })
         .collect();
     shown.insert("apiVersion".into(), "events.k8s.io/v1".into());
+    // What the core view always shows and this one does not.
+    for name in ["reportingController", "reportingInstance"] {
+        if shown.get(name).and_then(Value::as_str) == Some("") {
+            shown.remove(name);
+        }
+    }
     Value::Object(shown)
 }
 
@@ -87,7 +93,13 @@ pub(crate) fn to_core(event: Value) -> Value {
         .collect();
     stored.insert("apiVersion".into(), "v1".into());
     // The core view always shows where an event comes from, also when only the newer fields say it.
-    for (name, value) in [("source", json!({})), ("firstTimestamp", Value::Null), ("lastTimestamp", Value::Null)] {
+    for (name, value) in [
+        ("source", json!({})),
+        ("firstTimestamp", Value::Null),
+        ("lastTimestamp", Value::Null),
+        ("reportingComponent", "".into()),
+        ("reportingInstance", "".into()),
+    ] {
         stored.entry(name).or_insert(value);
     }
     Value::Object(stored)

@@ -15,6 +15,7 @@ use k8s_openapi::api::events::v1::Event as EventsV1Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use konfidence_sdk::store::engine::{Engine, ResourceType};
 use schemars::JsonSchema;
+use serde_json::{Value, json};
 
 use crate::registry::Served;
 use crate::resource::{ASKED, Column, READ, Resource, STORED, View, ownership};
@@ -116,6 +117,61 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
         "SelfSubjectRulesReview",
         "selfsubjectrulesreviews",
     ));
+}
+
+/// Whether a kind of this name is built into a real server, in this version.
+pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
+    let kinds: &[&str] = match api_version {
+        "v1" => &[
+            "Binding",
+            "ConfigMap",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+        "apps/v1" => &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"],
+        "batch/v1" => &["CronJob", "Job"],
+        "coordination.k8s.io/v1" => &["Lease"],
+        "events.k8s.io/v1" => &["Event"],
+        "authentication.k8s.io/v1" => &["SelfSubjectReview", "TokenReview"],
+        "authorization.k8s.io/v1" => {
+            &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]
+        }
+        "rbac.authorization.k8s.io/v1" => &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
+        _ => &[],
+    };
+    kinds.contains(&kind)
+}
+
+/// What every object of a built-in kind has, whether or not somebody said it.
+pub(crate) fn always(resource: &Resource) -> Value {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("coordination.k8s.io", "Lease") => json!({"spec": {}}),
+        ("", "Namespace") => json!({"spec": {}, "status": {}}),
+        ("", "Event") => json!({
+            "involvedObject": {}, "source": {}, "firstTimestamp": null, "lastTimestamp": null, "eventTime": null,
+            "reportingComponent": "", "reportingInstance": "",
+        }),
+        ("events.k8s.io", "Event") => json!({
+            "regarding": {}, "deprecatedSource": {}, "deprecatedFirstTimestamp": null,
+            "deprecatedLastTimestamp": null, "eventTime": null,
+        }),
+        (APIEXTENSIONS, _) => json!({"spec": {"names": {}}, "status": {}}),
+        ("authorization.k8s.io", _) => json!({"spec": {}, "status": {}}),
+        ("authentication.k8s.io", _) => json!({"status": {"userInfo": {}}}),
+        _ => json!({}),
+    }
 }
 
 /// What a field selector on core events may name.

@@ -10,6 +10,7 @@ use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, EngineError, Outcome, Scope, Written};
 use serde_json::{Value, json};
 
+use crate::apply::{self, Manager};
 use crate::http::Call;
 use crate::json::{list, seconds, text};
 use crate::resource::{Resource, View};
@@ -27,8 +28,8 @@ pub(crate) fn is_protected(name: &str) -> bool {
     matches!(name, "default" | "kube-system" | "kube-public")
 }
 
-/// Fills in what every new namespace has.
-pub(crate) fn complete(namespace: &mut Value) {
+/// The label that every namespace has; nobody can change it.
+pub(crate) fn label(namespace: &mut Value) {
     let name = text(namespace, "/metadata/name").to_owned();
     if !name.is_empty()
         && let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut)
@@ -90,10 +91,18 @@ pub(crate) fn found(api: &Api) {
             "apiVersion": resource.api_version(),
             "kind": resource.kind,
             "metadata": {"name": name},
-            "status": {"phase": "Active"},
         });
-        complete(&mut namespace);
+        label(&mut namespace);
+        let blank = json!({"metadata": {}});
+        let server = Manager {
+            name: "kube-apiserver".into(),
+            applies: false,
+            api_version: resource.api_version(),
+            subresource: String::new(),
+        };
+        apply::track(&blank, &mut namespace, &resource.ownership, &server, api.clock.now());
         hold(&mut namespace);
+        namespace["status"] = json!({"phase": "Active"});
         // It is there already when the engine is not new.
         let _ = namespaces.create(namespace, Scope::Whole);
     }
@@ -113,7 +122,10 @@ pub(crate) fn resume(api: &Arc<Api>) {
 /// it (`kubectl delete -f`) still finds the rest.
 pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
     let (resource, namespaces) = resource(api).ok()?;
-    set_status(&namespaces, name, |status| status["phase"] = "Terminating".into());
+    let already = namespaces.get("", name).is_some_and(|found| text(found.json(), "/status/phase") == "Terminating");
+    if !already {
+        set_status(&namespaces, name, |status| status["phase"] = "Terminating".into());
+    }
     let shown = namespaces.get("", name).map(|namespace| resource.show(namespace.json()));
     let (api, name) = (Arc::clone(api), name.to_owned());
     crate::server::spawn(async move {

@@ -1,27 +1,29 @@
 //! Questions that a client asks about itself: who am I, what may I do. Here everybody may do everything.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::http::user::User;
+use crate::apply;
+use crate::http::Call;
 use crate::json::seconds;
-use crate::resource::Resource;
+use crate::server::Api;
+use crate::verbs;
 
 /// The answer to a posted review.
-pub(crate) fn answer(resource: &Resource, mut review: Value, user: &User, now: Timestamp) -> Value {
+pub(crate) fn answer(api: &Api, call: &Call, mut review: Value) -> Value {
+    let resource = &call.target.resource;
     review["apiVersion"] = resource.api_version().into();
     review["kind"] = resource.kind.clone().into();
     if !review["metadata"].is_object() {
         review["metadata"] = json!({});
     }
-    if resource.kind == "SelfSubjectReview" {
-        review["metadata"]["creationTimestamp"] = seconds(now).into();
-    }
+    let now = api.clock.now();
+    apply::track(&resource.nothing(), &mut review, &resource.ownership, &verbs::manager(call, false), now);
     review["status"] = match resource.kind.as_str() {
-        "SelfSubjectReview" => json!({"userInfo": user.info()}),
-        "SelfSubjectAccessReview" => {
-            json!({"allowed": true, "reason": "this server is for development and allows everything"})
+        "SelfSubjectReview" => {
+            review["metadata"] = json!({"creationTimestamp": seconds(now)});
+            json!({"userInfo": call.user.info()})
         }
+        "SelfSubjectAccessReview" => json!({"allowed": true}),
         _ => json!({
             "incomplete": false,
             "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],

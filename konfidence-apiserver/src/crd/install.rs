@@ -78,8 +78,7 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
     super::versions(crd)
         .filter(|version| flag(version, "served"))
         .filter_map(|version| {
-            let source =
-                version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+            let source = schema_of(version);
             let schema = match Schema::shared(&source) {
                 Ok(schema) => schema,
                 // The definition was validated; a schema that does not compile all the same is not served rather than
@@ -117,26 +116,35 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
                     .map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned())
                     .collect(),
                 verbs: CUSTOM,
-                deprecation: flag(version, "deprecated").then(|| {
-                    let own = text(version, "/deprecationWarning");
-                    if own.is_empty() {
-                        let kind = text(crd, "/spec/names/kind");
-                        let newer = super::versions(crd)
-                            .filter(|one| flag(one, "served") && !flag(one, "deprecated"))
-                            .max_by_key(|one| priority(&text(one, "/name")))
-                            .map(|one| format!("; use {} {kind}", group_version(one)))
-                            .unwrap_or_default();
-                        format!("{} {kind} is deprecated{newer}", group_version(version))
-                    } else {
-                        own
-                    }
-                }),
+                deprecation: flag(version, "deprecated").then(|| deprecation(crd, version)),
                 collection: Some(collection.clone()),
                 view: View::Same,
                 storage: stored(),
             })
         })
         .collect()
+}
+
+/// The warning of a deprecated version: its own, or one that names the newest version that is not deprecated.
+fn deprecation(crd: &Value, version: &Value) -> String {
+    let own = text(version, "/deprecationWarning");
+    if !own.is_empty() {
+        return own;
+    }
+    let flag = |version: &Value, name: &str| version.get(name) == Some(&Value::Bool(true));
+    let (group, kind) = (text(crd, "/spec/group"), text(crd, "/spec/names/kind"));
+    let name = text(version, "/name");
+    let newer = super::versions(crd)
+        .filter(|other| flag(other, "served") && !flag(other, "deprecated"))
+        .map(|other| text(other, "/name"))
+        .filter(|other| priority(other) > priority(&name))
+        .max_by_key(|other| priority(other));
+    let remedy = newer.map(|newer| format!("; use {group}/{newer} {kind}")).unwrap_or_default();
+    format!("{group}/{name} {kind} is deprecated{remedy}")
+}
+
+fn schema_of(version: &Value) -> Value {
+    version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_else(|| json!({"type": "object"}))
 }
 
 /// The definition's columns; without any, the age.

@@ -14,7 +14,7 @@ use konfidence_sdk::store::engine::{Collection, EngineError, Scope};
 use serde_json::{Map, Value, json};
 
 use crate::apply::{self, Manager};
-use crate::json::{seconds, text};
+use crate::json::{list, seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
@@ -43,8 +43,18 @@ pub(crate) fn complete(crd: &mut Value) {
     }
 }
 
-/// The status of a new definition: its names are accepted and it is served, unless another one has the names.
-pub(crate) fn first_status(api: &Api, crd: &Value) -> Value {
+/// The status of a new definition, before anybody has looked at its names.
+pub(crate) fn first_status(crd: &Value) -> Value {
+    json!({
+        "conditions": null,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": storage_versions(crd),
+    })
+}
+
+/// The status of a definition whose names have been looked at: those that nobody else has are accepted, and if all are,
+/// it is served.
+fn settled_status(api: &Api, crd: &Value) -> Value {
     let now = seconds(api.clock.now());
     let condition = |kind: &str, status: bool, reason: &str, message: &str| {
         json!({
@@ -55,85 +65,83 @@ pub(crate) fn first_status(api: &Api, crd: &Value) -> Value {
             "lastTransitionTime": now,
         })
     };
-    let stored: Vec<&str> = versions(crd)
-        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
-        .filter_map(|version| version.get("name").and_then(Value::as_str))
-        .collect();
-    let names = crd.pointer("/spec/names").cloned().unwrap_or_default();
-    match name_conflict(api, crd) {
-        None => json!({
-            "conditions": [
-                condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
-                condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
-            ],
-            "acceptedNames": names,
-            "storedVersions": stored,
-        }),
-        Some((reason, message)) => json!({
-            "conditions": [
-                condition("NamesAccepted", false, reason, &message),
-                condition("Established", false, "NotAccepted", "not all names are accepted"),
-            ],
-            "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": stored,
-        }),
-    }
+    let (names, conflict) = accepted_names(api, crd);
+    let conditions = match conflict {
+        None => [
+            condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+            condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
+        ],
+        Some((reason, message)) => [
+            condition("NamesAccepted", false, reason, &message),
+            condition("Established", false, "NotAccepted", "not all names are accepted"),
+        ],
+    };
+    json!({"conditions": conditions, "acceptedNames": names, "storedVersions": storage_versions(crd)})
 }
 
-/// Gives a new definition its first status, which is the server's.
-pub(crate) fn begin(api: &Api, resource: &Resource, crd: &mut Value) {
-    let status = first_status(api, crd);
-    crd["status"] = json!({
-        "conditions": [],
-        "acceptedNames": {"plural": "", "kind": ""},
-        "storedVersions": status["storedVersions"],
-    });
-    let before = crd.clone();
-    crd["status"] = status;
-    let server = Manager {
-        name: "kube-apiserver".to_owned(),
-        applies: false,
-        api_version: resource.api_version(),
-        subresource: "status".to_owned(),
-    };
-    apply::track(&before, crd, &resource.ownership, &server, api.clock.now());
+fn storage_versions(crd: &Value) -> Vec<&str> {
+    versions(crd)
+        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .filter_map(|version| version.get("name").and_then(Value::as_str))
+        .collect()
 }
 
 fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
     crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Which name another definition of the group has already.
-fn name_conflict(api: &Api, crd: &Value) -> Option<(&'static str, String)> {
-    let text = |object: &Value, pointer: &str| text(object, pointer).to_owned();
+/// The names that a definition may have, and which one it may not: the last one that another definition of its group
+/// has already.
+fn accepted_names(api: &Api, crd: &Value) -> (Value, Option<(&'static str, String)>) {
     let own = text(crd, "/metadata/name");
-    let collection = collection(api)?;
-    let others = collection.list(None).items;
-    let others = others
+    let others = collection(api).map(|crds| crds.list(None).items).unwrap_or_default();
+    let others: Vec<&Value> = others
         .iter()
         .map(|other| other.json())
-        .filter(|other| text(other, "/spec/group") == text(crd, "/spec/group") && text(other, "/metadata/name") != own);
-    let taken = |other: &Value, name: &str| {
-        let names = other.pointer("/spec/names").cloned().unwrap_or_default();
-        let short = names.get("shortNames").and_then(Value::as_array).cloned().unwrap_or_default();
-        ["plural", "singular"].iter().any(|field| names.get(*field).and_then(Value::as_str) == Some(name))
-            || short.iter().any(|one| one == name)
+        .filter(|other| text(other, "/spec/group") == text(crd, "/spec/group") && text(other, "/metadata/name") != own)
+        .filter_map(|other| other.pointer("/status/acceptedNames"))
+        .collect();
+    let is = |names: &Value, field: &str, name: &str| names.get(field).and_then(Value::as_str) == Some(name);
+    let is_resource = |name: &str| {
+        others.iter().any(|names| {
+            is(names, "plural", name)
+                || is(names, "singular", name)
+                || list(names, "/shortNames").iter().any(|short| short == name)
+        })
     };
-    for other in others {
-        for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
-            let name = text(crd, &format!("/spec/names/{field}"));
-            if taken(other, &name) {
-                return Some((reason, format!("{name:?} is already in use")));
-            }
-        }
-        for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
-            let name = text(crd, &format!("/spec/names/{field}"));
-            if !name.is_empty() && text(other, &format!("/spec/names/{field}")) == name {
-                return Some((reason, format!("{name:?} is already in use")));
+    let is_kind = |name: &str| others.iter().any(|names| is(names, "kind", name) || is(names, "listKind", name));
+    let mut accepted = json!({"plural": "", "kind": ""});
+    let mut conflict = None;
+    let taken = |name: &str| format!("{name:?} is already in use");
+    for (field, reason) in [
+        ("plural", "PluralConflict"),
+        ("singular", "SingularConflict"),
+        ("shortNames", "ShortNamesConflict"),
+        ("kind", "KindConflict"),
+        ("listKind", "ListKindConflict"),
+    ] {
+        let Some(wanted) = crd.pointer(&format!("/spec/names/{field}")) else { continue };
+        let names: Vec<&str> = match wanted {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            one => one.as_str().into_iter().collect(),
+        };
+        let refused: Vec<&str> = names
+            .into_iter()
+            .filter(|name| if matches!(field, "kind" | "listKind") { is_kind(name) } else { is_resource(name) })
+            .collect();
+        match refused.as_slice() {
+            [] => accepted[field] = wanted.clone(),
+            [one] => conflict = Some((reason, taken(one))),
+            many => {
+                let all: Vec<String> = many.iter().map(|name| taken(name)).collect();
+                conflict = Some((reason, format!("[{}]", all.join(", "))));
             }
         }
     }
-    None
+    if let Some(categories) = crd.pointer("/spec/names/categories") {
+        accepted["categories"] = categories.clone();
+    }
+    (accepted, conflict)
 }
 
 fn collection(api: &Api) -> Option<Collection> {
@@ -220,8 +228,9 @@ fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> 
 /// served.
 pub(crate) fn settle(api: &Api, crd: &Value) {
     let name = text(crd, "/metadata/name");
-    let fresh = first_status(api, crd);
-    let settled = collection(api).and_then(|crds| {
+    let fresh = settled_status(api, crd);
+    let ownership = api.registry.served().get(crate::builtin::APIEXTENSIONS, "v1", "customresourcedefinitions").cloned();
+    let settled = collection(api).zip(ownership).and_then(|(crds, resource)| {
         let written = crds.update("", name, &Precondition::default(), Scope::Whole, |present| {
             let mut next = present.json().clone();
             next["status"]["acceptedNames"] = fresh["acceptedNames"].clone();
@@ -233,6 +242,17 @@ pub(crate) fn settle(api: &Api, crd: &Value) {
                 }
             }
             next["status"]["storedVersions"] = stored.into();
+            let server = Manager {
+                name: "kube-apiserver".into(),
+                applies: false,
+                api_version: resource.api_version(),
+                subresource: "status".into(),
+            };
+            let mut before = present.json().clone();
+            if before["status"]["conditions"].is_null() {
+                before["status"]["conditions"] = json!([]);
+            }
+            apply::track(&before, &mut next, &resource.ownership, &server, api.clock.now());
             Ok::<_, EngineError>(next)
         });
         written.ok()
@@ -279,7 +299,7 @@ pub(crate) fn put(api: &Api, definition: CustomResourceDefinition) -> ApiResult<
         return Err(ApiError::invalid(crate::builtin::APIEXTENSIONS, "CustomResourceDefinition", &name, &errors));
     }
     let crds = collection(api).ok_or_else(ApiError::no_such_path)?;
-    crd["status"] = first_status(api, &crd);
+    crd["status"] = first_status(&crd);
     let written = match crds.get("", &name) {
         None => crds.create(crd, Scope::Whole),
         Some(_) => crds.update("", &name, &Precondition::default(), Scope::Whole, |present| {
@@ -288,6 +308,6 @@ pub(crate) fn put(api: &Api, definition: CustomResourceDefinition) -> ApiResult<
             Ok::<_, EngineError>(next)
         }),
     };
-    install(api, written.map_err(ApiError::internal)?.object.json());
+    settle(api, written.map_err(ApiError::internal)?.object.json());
     Ok(())
 }

@@ -4,7 +4,7 @@ use kube::core::cel::{CompilationError, CompiledSchema};
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
-use crate::json::text;
+use crate::json::{list, text};
 use crate::schema::{Schema, Structural};
 use crate::table::is_valid_path;
 use crate::verbs::validate::names;
@@ -14,7 +14,7 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = Vec::new();
     let text = |pointer: &str| text(crd, pointer);
     let (name, group, plural) = (text("/metadata/name"), text("/spec/group"), text("/spec/names/plural"));
-    if name != format!("{plural}.{group}") {
+    if old.is_none() && name != format!("{plural}.{group}") {
         errors.push(FieldError::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
     }
     if group.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
         }
     }
     check_names(crd, &mut errors);
-    check_versions(crd, &mut errors);
+    check_versions(crd, old.is_none(), &mut errors);
     if text("/spec/conversion/strategy") == "Webhook" {
         errors.push(FieldError::not_supported("spec.conversion.strategy", "Webhook", &["None".to_owned()]));
     }
@@ -91,19 +91,19 @@ fn check_names(crd: &Value, errors: &mut FieldErrors) {
     }
 }
 
-fn check_versions(crd: &Value, errors: &mut FieldErrors) {
-    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    if versions.is_empty() {
-        errors.push(FieldError::required("spec.versions", "must have exactly one version marked as storage version"));
-        return;
-    }
+fn check_versions(crd: &Value, new: bool, errors: &mut FieldErrors) {
+    let versions = list(crd, "/spec/versions");
     let storage = versions.iter().filter(|version| version.get("storage") == Some(&Value::Bool(true))).count();
     if storage != 1 {
-        errors.push(FieldError::invalid(
-            "spec.versions",
-            Value::from("array"),
-            "must have exactly one version marked as storage version",
-        ));
+        let shown = match crd.pointer("/spec/versions") {
+            None | Some(Value::Null) => "null".to_owned(),
+            Some(_) => format!("[{}]", versions.iter().map(internal_version).collect::<Vec<_>>().join(",")),
+        };
+        let why = "must have exactly one version marked as storage version";
+        errors.push(FieldError::shown("spec.versions", shown, why));
+    }
+    if storage == 0 && new {
+        errors.push(FieldError::shown("status.storedVersions", "null", "must have at least one stored version"));
     }
     let mut seen: Vec<&str> = Vec::new();
     for (index, version) in versions.iter().enumerate() {
@@ -119,84 +119,146 @@ fn check_versions(crd: &Value, errors: &mut FieldErrors) {
             errors.push(FieldError::invalid("spec.versions", name, "must contain unique version names"));
         }
         seen.push(name);
-        check_version(version, &at, errors);
+        check_schema(version, &place(versions, index, "schema"), errors);
+        check_columns(version, &place(versions, index, "additionalPrinterColumns"), errors);
+        check_selectable(version, &place(versions, index, "selectableFields"), errors);
+        check_scale(version, &place(versions, index, "subresources"), errors);
+    }
+    // What the versions share is looked at once.
+    let mut told: Vec<String> = Vec::new();
+    errors.retain(|error| {
+        let sentence = error.to_string();
+        let first = !told.contains(&sentence);
+        told.push(sentence);
+        first
+    });
+}
+
+/// Where a refusal of a part of a version says that it is: what all versions share is named without one.
+fn place(versions: &[Value], index: usize, part: &str) -> String {
+    let of = |version: &Value| version.get(part).cloned().unwrap_or_default();
+    let shared = versions.iter().all(|version| of(version) == versions.first().map(of).unwrap_or_default());
+    match (part, shared) {
+        ("schema", true) => "spec.validation.openAPIV3Schema".to_owned(),
+        ("schema", false) => format!("spec.versions[{index}].schema.openAPIV3Schema"),
+        (part, true) => format!("spec.{part}"),
+        (part, false) => format!("spec.versions[{index}].{part}"),
     }
 }
 
-fn check_version(version: &Value, at: &str, errors: &mut FieldErrors) {
-    let schema_at = format!("{at}.schema.openAPIV3Schema");
-    match version.pointer("/schema/openAPIV3Schema") {
-        None | Some(Value::Null) => errors.push(FieldError::required(schema_at, "schemas are required")),
-        Some(schema) => {
-            let before = errors.len();
-            if schema.get("type").and_then(Value::as_str) != Some("object") {
-                errors.push(match schema.get("type").and_then(Value::as_str).unwrap_or_default() {
-                    "" => FieldError::required(format!("{schema_at}.type"), "must not be empty at the root"),
-                    other => FieldError::invalid(format!("{schema_at}.type"), other, "must be object at the root"),
-                });
-            }
-            check_structure(schema, &schema_at, true, errors);
-            match Schema::shared(schema) {
-                Ok(compiled) => {
-                    check_rules(schema, compiled.rules(), &schema_at, errors);
-                    if errors.len() == before {
-                        check_defaults(schema, &compiled.structure, &schema_at, errors);
-                    }
-                }
-                Err(why) => errors.push(FieldError::invalid(schema_at, Value::from("object"), why)),
+/// A version as the real server shows it, which keeps what the versions share elsewhere.
+fn internal_version(version: &Value) -> String {
+    let flag = |name: &str| version.get(name) == Some(&Value::Bool(true));
+    format!(
+        "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":null,\
+         \"Subresources\":null,\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}}",
+        Value::from(text(version, "/name")),
+        flag("served"),
+        flag("storage"),
+        flag("deprecated"),
+        version.get("deprecationWarning").cloned().unwrap_or_default(),
+    )
+}
+
+fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
+    let schema = match version.pointer("/schema/openAPIV3Schema") {
+        None | Some(Value::Null) => {
+            let name = at.replace("spec.validation", "spec.versions[0].schema");
+            errors.push(FieldError::required(name, ""));
+            return;
+        }
+        Some(schema) => schema,
+    };
+    let before = errors.len();
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        errors.push(match schema.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "" => FieldError::required(format!("{at}.type"), "must not be empty at the root"),
+            other => FieldError::invalid(format!("{at}.type"), other, "must be object at the root"),
+        });
+        return;
+    }
+    check_structure(schema, at, true, errors);
+    match Schema::shared(schema) {
+        Ok(compiled) => {
+            check_rules(schema, compiled.rules(), at, errors);
+            if errors.len() == before {
+                check_defaults(schema, &compiled.structure, at, errors);
             }
         }
+        Err(why) if errors.len() == before => errors.push(FieldError::invalid(at, Value::from("object"), why)),
+        // It was told already in which place.
+        Err(_) => {}
     }
-    let list = |name: &str| version.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for (index, column) in list("additionalPrinterColumns").iter().enumerate() {
-        let field = format!("{at}.additionalPrinterColumns[{index}]");
-        let text = |name: &str| column.get(name).and_then(Value::as_str).unwrap_or_default();
+}
+
+fn check_columns(version: &Value, at: &str, errors: &mut FieldErrors) {
+    for (index, column) in list(version, "/additionalPrinterColumns").iter().enumerate() {
+        let field = format!("{at}[{index}]");
+        let text = |name: &str| text(column, &format!("/{name}"));
         if text("name").is_empty() {
             errors.push(FieldError::required(format!("{field}.name"), ""));
         }
-        let kinds = ["boolean", "date", "integer", "number", "string"].map(str::to_owned);
+        let kinds = "must be one of boolean,date,integer,number,string";
         if text("type").is_empty() {
-            errors.push(FieldError::required(
-                format!("{field}.type"),
-                "must be one of boolean,date,integer,number,string",
-            ));
-        } else if !kinds.contains(&text("type").to_owned()) {
-            errors.push(FieldError::invalid(
-                format!("{field}.type"),
-                text("type"),
-                "must be one of boolean,date,integer,number,string",
-            ));
+            errors.push(FieldError::required(format!("{field}.type"), kinds));
+        } else if !matches!(text("type"), "boolean" | "date" | "integer" | "number" | "string") {
+            errors.push(FieldError::invalid(format!("{field}.type"), text("type"), kinds));
         }
         if text("jsonPath").is_empty() {
-            errors.push(FieldError::required(format!("{field}.jsonPath"), ""));
+            errors.push(FieldError::required(format!("{field}.JSONPath"), ""));
         } else if !is_valid_path(text("jsonPath")) {
-            errors.push(FieldError::invalid(
-                format!("{field}.jsonPath"),
-                text("jsonPath"),
-                "must be a simple json path starting with '.'",
-            ));
+            let why = "must be a simple json path starting with .";
+            errors.push(FieldError::invalid(format!("{field}.JSONPath"), text("jsonPath"), why));
         }
     }
-    let selectable = list("selectableFields");
+}
+
+fn check_selectable(version: &Value, at: &str, errors: &mut FieldErrors) {
+    let selectable = list(version, "/selectableFields");
     if selectable.len() > 8 {
-        errors.push(FieldError::too_many(format!("{at}.selectableFields"), selectable.len(), 8));
+        errors.push(FieldError::too_many(at, selectable.len(), 8));
     }
     let schema = version.pointer("/schema/openAPIV3Schema").map(Structural::parse).unwrap_or_default();
     for (index, field) in selectable.iter().enumerate() {
-        let path = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
+        let path = text(field, "/jsonPath");
         let found = path
             .split('.')
             .filter(|name| !name.is_empty())
             .try_fold(&schema, |schema, name| schema.properties.get(name));
-        let scalar = found
-            .and_then(|found| found.kind.as_deref())
-            .is_some_and(|kind| matches!(kind, "string" | "boolean" | "integer"));
-        if !path.starts_with('.') || !scalar {
-            errors.push(FieldError::invalid(
-                format!("{at}.selectableFields[{index}].jsonPath"),
-                path,
-                "is an invalid path: must point to a field of type string, boolean or integer of the schema",
-            ));
+        let why = match found {
+            _ if !path.starts_with('.') => {
+                let first = path.split('.').next().unwrap_or_default();
+                format!("is an invalid path: expected [ or . but got: {first}")
+            }
+            None => "is an invalid path: does not refer to a valid field".to_owned(),
+            Some(found) if matches!(found.kind.as_deref(), Some("string" | "boolean" | "integer")) => continue,
+            Some(_) => "must point to a field of type string, boolean or integer. Enum string fields and strings with \
+                        formats are allowed."
+                .to_owned(),
+        };
+        errors.push(FieldError::invalid(format!("{at}[{index}].jsonPath"), path, why));
+    }
+}
+
+fn check_scale(version: &Value, at: &str, errors: &mut FieldErrors) {
+    let Some(scale) = version.pointer("/subresources/scale") else { return };
+    for (name, root, required) in [
+        ("specReplicasPath", ".spec", true),
+        ("statusReplicasPath", ".status", true),
+        ("labelSelectorPath", "", false),
+    ] {
+        let field = format!("{at}.scale.{name}");
+        let path = text(scale, &format!("/{name}"));
+        if path.is_empty() {
+            if required {
+                errors.push(FieldError::required(field, ""));
+            }
+        } else if !is_valid_path(path) {
+            errors.push(FieldError::invalid(field, path, "must be a simple json path starting with ."));
+        } else if !root.is_empty() && !path.starts_with(&format!("{root}.")) {
+            errors.push(FieldError::invalid(field, path, format!("should be a json path under {root}")));
+        } else if root.is_empty() && !path.starts_with(".spec.") && !path.starts_with(".status.") {
+            errors.push(FieldError::invalid(field, path, "should be a json path under either .status or .spec"));
         }
     }
 }
@@ -208,6 +270,10 @@ fn check_structure(schema: &Value, at: &str, root: bool, errors: &mut FieldError
     let open = flag("x-kubernetes-int-or-string") || flag("x-kubernetes-preserve-unknown-fields");
     if !root && text("type").is_empty() && !open {
         errors.push(FieldError::required(format!("{at}.type"), "must not be empty for specified object fields"));
+    }
+    let kinds = ["array", "boolean", "integer", "number", "object", "string"];
+    if !text("type").is_empty() && !kinds.contains(&text("type")) {
+        errors.push(FieldError::not_supported(format!("{at}.type"), text("type"), &kinds.map(str::to_owned)));
     }
     if flag("uniqueItems") {
         errors.push(FieldError::forbidden(
@@ -285,22 +351,20 @@ fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut
     for (index, rule) in compiled.validations.iter().enumerate() {
         let Err(error) = rule else { continue };
         let field = format!("{at}.x-kubernetes-validations[{index}].rule");
-        let text = |name: &str| {
-            let pointer = format!("/x-kubernetes-validations/{index}/{name}");
-            text(schema, &pointer)
-        };
+        let written = schema.pointer(&format!("/x-kubernetes-validations/{index}")).cloned().unwrap_or_default();
         errors.push(match error {
             CompilationError::Parse { source, .. } => {
-                FieldError::invalid(field, text("rule"), format!("compilation failed: {source}"))
+                FieldError::shown(field, internal_rule(&written), format!("compilation failed: {}", in_place(source)))
             }
-            CompilationError::MessageExpressionParse { source, .. } => FieldError::invalid(
+            CompilationError::MessageExpressionParse { source, .. } => FieldError::shown(
                 format!("{at}.x-kubernetes-validations[{index}].messageExpression"),
-                text("messageExpression"),
+                internal_rule(&written),
                 format!("messageExpression compilation failed: {source}"),
             ),
-            other => FieldError::invalid(field, text("rule"), format!("compilation failed: {other:?}")),
+            other => FieldError::shown(field, internal_rule(&written), format!("compilation failed: {other:?}")),
         });
     }
+    check_words(schema, at, errors);
     for (name, below) in &compiled.properties {
         if let Some(property) = schema.pointer("/properties").and_then(|all| all.get(name)) {
             check_rules(property, below, &format!("{at}.properties[{name}]"), errors);
@@ -312,6 +376,58 @@ fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut
     if let (Some(more), Some(below)) = (schema.get("additionalProperties"), &compiled.additional_properties) {
         check_rules(more, below, &format!("{at}.additionalProperties"), errors);
     }
+}
+
+/// A mistake and its place, indented as the real server does.
+fn in_place(mistake: &impl std::fmt::Display) -> String {
+    mistake.to_string().replace("\n|", "\n |")
+}
+
+/// What a rule says besides the expression.
+fn check_words(schema: &Value, at: &str, errors: &mut FieldErrors) {
+    for (index, rule) in list(schema, "/x-kubernetes-validations").iter().enumerate() {
+        let at = format!("{at}.x-kubernetes-validations[{index}]");
+        let text = |name: &str| text(rule, &format!("/{name}"));
+        if text("rule").trim().is_empty() {
+            errors.push(FieldError::required(format!("{at}.rule"), "rule is not specified"));
+        }
+        if text("message").contains('\n') {
+            errors.push(FieldError::invalid(format!("{at}.message"), text("message"), "must not contain line breaks"));
+        }
+        let reasons = ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
+        if !text("reason").is_empty() && !reasons.contains(&text("reason").to_owned()) {
+            errors.push(FieldError::not_supported(format!("{at}.reason"), text("reason"), &reasons));
+        }
+        let path = text("fieldPath");
+        let mut place = Some(Structural::parse(schema));
+        for name in path.split('.').filter(|name| !name.is_empty()) {
+            place = place.and_then(|place| place.field(name).cloned());
+        }
+        if !path.is_empty() && !path.contains('[') && place.is_none() {
+            errors.push(FieldError::invalid(format!("{at}.fieldPath"), path, "must be a valid path"));
+        }
+    }
+}
+
+/// A rule as the real server shows it.
+fn internal_rule(rule: &Value) -> String {
+    let text = |name: &str| in_html(text(rule, &format!("/{name}")));
+    let optional = |name: &str| rule.get(name).cloned().unwrap_or_default();
+    format!(
+        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
+        text("rule"),
+        text("message"),
+        text("messageExpression"),
+        optional("reason"),
+        text("fieldPath"),
+        optional("optionalOldSelf"),
+    )
+}
+
+/// JSON as Go writes it, fit for a page of HTML.
+fn in_html(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// A default has to be what its own schema allows.
@@ -329,7 +445,7 @@ fn check_defaults(schema: &Value, structure: &Structural, at: &str, errors: &mut
             ));
         }
         compiled.default(&mut value);
-        for error in compiled.check(&value, None, false) {
+        for error in compiled.check(&value, None, Vec::new()) {
             let field = if error.field == "<nil>" || error.field.is_empty() {
                 String::new()
             } else {
@@ -371,7 +487,13 @@ fn check_change(crd: &Value, old: &Value, errors: &mut FieldErrors) {
     for (index, version) in stored.enumerate() {
         if !super::versions(crd).any(|one| one.get("name") == Some(version)) {
             let field = format!("status.storedVersions[{index}]");
-            errors.push(FieldError::invalid(field, version.clone(), "must appear in spec.versions"));
+            let version = version.as_str().unwrap_or_default();
+            let why = format!(
+                "missing from spec.versions; {version} was previously a storage version, and must remain in \
+                 spec.versions until a storage migration ensures no data remains persisted in {version} and removes \
+                 {version} from status.storedVersions"
+            );
+            errors.push(FieldError::invalid(field, version, why));
         }
     }
 }

@@ -25,8 +25,20 @@ pub(crate) enum Form {
     Whole,
     /// A `meta.k8s.io/v1` Table.
     Table,
-    /// `PartialObjectMetadata`, one or a list of them.
+    /// `PartialObjectMetadata`.
     Metadata,
+    /// `PartialObjectMetadataList`.
+    MetadataList,
+}
+
+/// A version of `meta.k8s.io`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Meta {
+    /// `v1`.
+    #[default]
+    V1,
+    /// `v1beta1`, which old clients ask for.
+    V1Beta1,
 }
 
 /// What a client takes, decided.
@@ -36,18 +48,22 @@ pub(crate) struct Accept {
     pub encoding: Encoding,
     /// What it is made into.
     pub form: Form,
+    /// In which version of `meta.k8s.io` a table or metadata alone is written.
+    pub meta: Meta,
     /// For the roots of discovery: everything in one answer, in this version of `apidiscovery.k8s.io`.
     pub aggregated: Option<&'static str>,
 }
 
-const MEDIA_TYPES: &[&str] = &["application/json", "application/yaml"];
+const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 impl Accept {
-    /// The first media range that can be served, in the client's order of preference.
+    /// The first media range that can be served, in the client's order of preference. `custom`: of a custom resource;
+    /// `watch`: as a stream.
     ///
     /// # Errors
     /// 406 when there is none.
-    pub(crate) fn of(headers: &HeaderMap) -> ApiResult<Self> {
+    pub(crate) fn of(headers: &HeaderMap, custom: bool, watch: bool) -> ApiResult<Self> {
         let values: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         if values.iter().all(|value| value.trim().is_empty()) {
             return Ok(Self::default());
@@ -56,11 +72,20 @@ impl Accept {
             values.iter().flat_map(|value| value.split(',')).map(|range| (quality(range), range.trim())).collect();
         // Stable: among equals the client's order counts.
         ranges.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
-        ranges
-            .into_iter()
-            .filter(|(quality, _)| *quality > 0)
-            .find_map(|(_, range)| Self::serve(range))
-            .ok_or_else(|| ApiError::not_acceptable(MEDIA_TYPES))
+        ranges.retain(|(quality, _)| *quality > 0);
+        if !custom {
+            ranges.retain(|(_, range)| !range.starts_with("application/*"));
+        }
+        let served = ranges.iter().find_map(|(_, range)| Self::serve(range));
+        match served {
+            Some(accept) if !(watch && accept.encoding == Encoding::Yaml) => Ok(accept),
+            Some(_) => Err(ApiError::not_acceptable(STREAMS)),
+            // What serves the built-in groups knows the media type only.
+            None if !custom && !ranges.iter().any(|(_, range)| is_known(range)) => {
+                Err(ApiError::no_representation(&format!("{MEDIA_TYPES}, {STREAMS}")))
+            }
+            None => Err(ApiError::not_acceptable(if watch { STREAMS } else { MEDIA_TYPES })),
+        }
     }
 
     fn serve(range: &str) -> Option<Self> {
@@ -86,14 +111,26 @@ impl Accept {
         match (kind, group, version) {
             ("", _, _) => {}
             ("Table", "meta.k8s.io", "v1") => accept.form = Form::Table,
-            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => {
-                accept.form = Form::Metadata;
+            ("PartialObjectMetadata", "meta.k8s.io", "v1") => accept.form = Form::Metadata,
+            ("PartialObjectMetadataList", "meta.k8s.io", "v1") => accept.form = Form::MetadataList,
+            ("Table" | "PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1beta1") => {
+                accept.meta = Meta::V1Beta1;
+                accept.form = match kind {
+                    "Table" => Form::Table,
+                    "PartialObjectMetadata" => Form::Metadata,
+                    _ => Form::MetadataList,
+                };
             }
             ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => accept.aggregated = Some("v2"),
             _ => return None,
         }
         Some(accept)
     }
+}
+
+fn is_known(range: &str) -> bool {
+    let media_type = range.split(';').next().unwrap_or_default().trim();
+    matches!(media_type, "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf")
 }
 
 /// `q` in thousandths.
@@ -113,7 +150,7 @@ mod tests {
     fn accept(value: &str) -> ApiResult<Accept> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, value.parse().expect("a header"));
-        Accept::of(&headers)
+        Accept::of(&headers, true, false)
     }
 
     #[test]
@@ -128,8 +165,10 @@ mod tests {
     fn kubectls_tables_are_understood_and_unknown_forms_skipped() {
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         assert_eq!(accept(kubectl).expect("a table").form, Form::Table);
-        let old = "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        assert_eq!(accept(old).expect("whole").form, Form::Whole);
+        let old = accept("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json").expect("a table");
+        assert_eq!((old.form, old.meta), (Form::Table, Meta::V1Beta1));
+        let unknown = "application/json;as=Table;v=v7;g=meta.k8s.io,application/json";
+        assert_eq!(accept(unknown).expect("whole").form, Form::Whole);
         assert_eq!(accept("application/json;q=0.1,application/yaml").expect("yaml").encoding, Encoding::Yaml);
     }
 }

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::protobuf;
+use super::{protobuf, syntax};
 use crate::field::child;
 use crate::status::{ApiError, ApiResult};
 
@@ -60,42 +60,54 @@ pub(crate) struct Decoded {
     pub duplicates: Vec<String>,
 }
 
+/// Why a body cannot be read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// Nobody here reads such a body.
+    MediaType,
+    /// It is not what its media type says.
+    Syntax(String),
+}
+
+/// Media types of bodies, as a refusal lists them.
+pub(crate) const READ: &[&str] = &["application/json", "application/yaml", protobuf::MEDIA_TYPE];
+
 /// An object in the encoding that the headers name.
 ///
 /// # Errors
-/// 415 for an encoding that is not served, 400 for a body that does not parse.
-pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> ApiResult<Decoded> {
+/// When the encoding is not served, or the body does not parse.
+pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Decoded, Unreadable> {
     match media_type(headers).as_str() {
-        "application/json" | "" | "*/*" => json(body),
-        "application/yaml" => yaml(body),
-        protobuf::MEDIA_TYPE => Ok(Decoded { value: protobuf::decode(body)?, duplicates: Vec::new() }),
-        _ => Err(ApiError::unsupported_media_type(&["application/json", "application/yaml"])),
+        "application/json" | "" | "*/*" => json(body)
+            .map_err(|why| Unreadable::Syntax(format!("couldn't get version/kind; json parse error: {why}"))),
+        "application/yaml" => yaml(body).map_err(Unreadable::Syntax),
+        protobuf::MEDIA_TYPE => protobuf::decode(body).map(|value| Decoded { value, duplicates: Vec::new() }),
+        _ => Err(Unreadable::MediaType),
     }
 }
 
 /// A JSON body.
 ///
 /// # Errors
-/// 400 when it does not parse.
-pub(crate) fn json(body: &[u8]) -> ApiResult<Decoded> {
+/// Why it does not parse.
+pub(crate) fn json(body: &[u8]) -> Result<Decoded, String> {
     let duplicates = RefCell::new(Vec::new());
     let seed = Strict { path: String::new(), depth: 0, duplicates: &duplicates };
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value =
-        seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
-            ApiError::bad_request(format!("the object provided is unrecognized: cannot parse JSON: {error}"))
-        })?;
+    let value = seed
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| syntax::error(body).unwrap_or_else(|| error.to_string()))?;
     Ok(Decoded { value, duplicates: duplicates.into_inner() })
 }
 
 /// A YAML body of one document.
 ///
 /// # Errors
-/// 400 when it does not parse.
-pub(crate) fn yaml(body: &[u8]) -> ApiResult<Decoded> {
-    let refused = |error: &dyn fmt::Display| {
-        ApiError::bad_request(format!("error decoding YAML: {}", error.to_string().lines().next().unwrap_or_default()))
-    };
+/// Why it does not parse.
+pub(crate) fn yaml(body: &[u8]) -> Result<Decoded, String> {
+    let refused =
+        |error: &dyn fmt::Display| format!("yaml: {}", error.to_string().lines().next().unwrap_or_default());
     let text = std::str::from_utf8(body).map_err(|error| refused(&error))?;
     // Clients that speak YAML may send JSON, which is YAML; the JSON parser is the faster and stricter one.
     if text.trim_start().starts_with('{')
@@ -104,11 +116,88 @@ pub(crate) fn yaml(body: &[u8]) -> ApiResult<Decoded> {
         return Ok(decoded);
     }
     let duplicates = RefCell::new(Vec::new());
-    let value = serde_saphyr::with_deserializer_from_str(text, |deserializer| {
+    let last_wins = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, last_wins, |deserializer| {
         Strict { path: String::new(), depth: 0, duplicates: &duplicates }.deserialize(deserializer)
     })
     .map_err(|error| refused(&error))?;
     Ok(Decoded { value, duplicates: duplicates.into_inner() })
+}
+
+/// In which order a JSON body names these paths; the second time counts for those that are named twice.
+pub(crate) fn order(body: &[u8], paths: &[String]) -> Vec<String> {
+    let met = RefCell::new(Vec::new());
+    let seed = Met { path: String::new(), paths, met: &met };
+    // The body has been read before.
+    let _ = seed.deserialize(&mut serde_json::Deserializer::from_slice(body));
+    met.into_inner()
+}
+
+/// Notes where it comes along.
+struct Met<'a> {
+    path: String,
+    paths: &'a [String],
+    met: &'a RefCell<Vec<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Met<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Met<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let mut at = 0;
+        let below = |at| Met { path: format!("{}[{at}]", self.path), paths: self.paths, met: self.met };
+        while items.next_element_seed(below(at))?.is_some() {
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(name) = entries.next_key::<String>()? {
+            let path = child(&self.path, &name);
+            if self.paths.contains(&path) {
+                self.met.borrow_mut().push(path.clone());
+            }
+            entries.next_value_seed(Met { path, paths: self.paths, met: self.met })?;
+        }
+        Ok(())
+    }
 }
 
 /// Builds a [`Value`], notes duplicate fields, and stops at a depth at which no honest object is.
@@ -211,14 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_a_body_is_found_again() {
+        let paths = ["a".to_owned(), "b.c".to_owned(), "z[1].y".to_owned()];
+        let body = br#"{"z": [{}, {"y": 1}], "b": {"c": 1}, "a": 1, "a": 2}"#;
+        assert_eq!(order(body, &paths), ["z[1].y", "b.c", "a", "a"]);
+    }
+
+    #[test]
     fn bodies_nested_ten_thousand_deep_are_refused_and_break_nothing() {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
-            assert_eq!(json(deep.as_bytes()).map(|_| ()).expect_err("refused").code, 400);
-            assert_eq!(yaml(deep.as_bytes()).map(|_| ()).expect_err("refused").code, 400);
+            assert!(json(deep.as_bytes()).is_err() && yaml(deep.as_bytes()).is_err());
         }
         let lines: Vec<String> = (0..2_000).map(|depth| format!("{}a:", " ".repeat(depth))).collect();
-        assert_eq!(yaml(lines.join("\n").as_bytes()).map(|_| ()).expect_err("refused").code, 400);
+        assert!(yaml(lines.join("\n").as_bytes()).is_err());
     }
 
     #[test]

@@ -8,10 +8,11 @@ pub(crate) mod params;
 pub(crate) mod path;
 pub(crate) mod protobuf;
 pub(crate) mod respond;
+pub(crate) mod syntax;
 pub(crate) mod user;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
@@ -19,7 +20,7 @@ use axum::extract::{Request, State};
 use futures::FutureExt;
 use http::{HeaderMap, Method, Response};
 
-use self::accept::Accept;
+use self::accept::{Accept, Encoding};
 use self::params::Params;
 use self::path::Target;
 use self::respond::Reply;
@@ -43,9 +44,19 @@ pub(crate) struct Call {
     pub headers: HeaderMap,
     /// The body; empty for reads.
     pub body: Vec<u8>,
+    /// Sentences that the client shows to its user, whatever becomes of the request.
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Call {
+    /// Adds a warning to the answer; the same one only once.
+    pub(crate) fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
     /// Who writes, for field ownership: what the client says of itself, or the product in its user agent.
     pub(crate) fn manager(&self) -> String {
         if !self.params.field_manager.is_empty() {
@@ -65,8 +76,11 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 }
 
 async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body> {
-    let accept = Accept::of(request.headers());
-    let encoding = accept.as_ref().map(|accept| accept.encoding).unwrap_or_default();
+    let accept = Accept::of(request.headers(), true, false);
+    let mut encoding = accept.as_ref().map(|accept| accept.encoding).unwrap_or_default();
+    if encoding == Encoding::Json && wants_pretty(&request) {
+        encoding = Encoding::Pretty;
+    }
     tracing::debug!(method = %request.method(), uri = %request.uri(), "a request");
     // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
     let answered = AssertUnwindSafe(answer(&api, request, accept)).catch_unwind().await;
@@ -81,25 +95,38 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body>
     }
 }
 
+/// Whether a person reads the answer: they say so, or ask with a browser or a tool for the command line.
+fn wants_pretty(request: &Request) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("pretty=")).filter(|value| !value.is_empty());
+    if let Some(asked) = asked {
+        return matches!(asked, "1" | "t" | "T" | "true" | "TRUE" | "True");
+    }
+    let agent = request.headers().get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    agent.is_some_and(|agent| ["curl", "Wget", "Mozilla/5.0"].iter().any(|known| agent.starts_with(known)))
+}
+
 async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> ApiResult<Reply> {
     let served = api.registry.served();
     let parts = path::parts(request.uri().path()).ok_or_else(ApiError::no_such_path)?;
     if let Some(reply) = root(api, &served, &parts, &request, &accept) {
         return reply;
     }
-    let accept = accept?;
-    let target = path::target(&served, &parts)?;
+    let target = path::target(&served, &parts, request.method())?;
     let (head, body) = request.into_parts();
-    let params = Params::of(&head.method, &head.uri)?;
+    let mut params = Params::of(&head.method, &head.uri)?;
+    params.watch |= target.watched;
+    let accept = Accept::of(&head.headers, target.resource.custom, params.watch)?;
     let user = User::of(&head.headers);
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
-    let call = Call { target, params, accept, user, headers: head.headers, body };
-    let reply = verbs::run(api, &head.method, &call);
+    let warnings = Mutex::default();
+    let call = Call { target, params, accept, user, headers: head.headers, body, warnings };
+    let reply = verbs::run(api, &head.method, &call).unwrap_or_else(|error| Reply::error(&error));
     if head.method != Method::GET && head.method != Method::HEAD {
         // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
         api.engine.committed().await.map_err(ApiError::unkept)?;
     }
-    reply
+    Ok(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Everything that is no resource: discovery, `OpenAPI`, health, version.
@@ -113,7 +140,7 @@ fn root(
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let aggregated = accept.as_ref().is_ok_and(|accept| accept.aggregated.is_some());
     let reply = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz", ..] => Reply::text("ok"),
+        ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd" | "log"] => Reply::text("ok"),
         ["version"] => Reply::object(discovery::version()),
         [] => Reply::object(discovery::paths(served)),
         ["api"] if aggregated => discovery::aggregated(served, true),

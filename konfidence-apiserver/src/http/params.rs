@@ -1,8 +1,9 @@
 //! The query of a request, parsed once.
 
 use http::{Method, Uri};
+use serde_json::Value;
 
-use crate::field::FieldError;
+use crate::field::{FieldError, quoted};
 use crate::status::{ApiError, ApiResult};
 
 /// Everything that a query may say; what it does not say has the API's default.
@@ -74,17 +75,15 @@ impl Params {
                 "fieldSelector" => params.field_selector = value,
                 "resourceVersion" => params.resource_version = value,
                 "resourceVersionMatch" => params.resource_version_match = value,
-                "limit" => params.limit = number(&name, &value)?,
+                "limit" => params.limit = number(&value)?.try_into().unwrap_or_default(),
                 "continue" => params.continue_token = value,
                 "watch" => params.watch = boolean(&value),
                 "allowWatchBookmarks" => params.bookmarks = boolean(&value),
                 "sendInitialEvents" => params.send_initial_events = Some(boolean(&value)),
-                "timeoutSeconds" => params.timeout_seconds = Some(number(&name, &value)?),
+                "timeoutSeconds" => params.timeout_seconds = number(&value)?.try_into().ok(),
                 "dryRun" if value == "All" => params.dry_run = true,
                 "dryRun" if value.is_empty() => {}
-                "dryRun" => {
-                    return Err(refused(method, FieldError::not_supported("dryRun", value, &["All".to_owned()])));
-                }
+                "dryRun" => return Err(refused(method, unsupported_dry_run(&[value.into()]))),
                 "fieldManager" => params.field_manager = value,
                 "fieldValidation" => params.field_validation = validation(method, &value)?,
                 "force" => params.force = Some(boolean(&value)),
@@ -92,10 +91,15 @@ impl Params {
                 "orphanDependents" => params.orphan_dependents = Some(boolean(&value)),
                 "propagationPolicy" => params.propagation_policy = value,
                 "gracePeriodSeconds" => {
-                    params.grace_period_seconds = Some(value.parse().map_err(|_| not_a_number(&name, &value))?);
+                    params.grace_period_seconds = Some(number(&value)?);
                 }
                 _ => {}
             }
+        }
+        let unprintable = params.field_manager.char_indices().find(|(_, letter)| letter.is_control());
+        if let Some((at, letter)) = unprintable {
+            let why = format!("invalid character U+{:04X} (at position {at})", u32::from(letter));
+            return Err(refused(method, FieldError::invalid("fieldManager", params.field_manager, why)));
         }
         if params.field_manager.len() > 128 {
             return Err(refused(method, FieldError::too_long("fieldManager", 128)));
@@ -108,15 +112,18 @@ fn boolean(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
 }
 
-fn number(name: &str, value: &str) -> ApiResult<u64> {
+fn number(value: &str) -> ApiResult<i64> {
     if value.is_empty() {
         return Ok(0);
     }
-    value.parse().map_err(|_| not_a_number(name, value))
+    value
+        .parse()
+        .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", quoted(value))))
 }
 
-fn not_a_number(name: &str, value: &str) -> ApiError {
-    ApiError::bad_request(format!("{name}: Invalid value: {value:?}: must be a number, zero or greater"))
+/// Of a dry run there is only one kind.
+pub(crate) fn unsupported_dry_run(asked: &[Value]) -> FieldError {
+    FieldError::not_supported("dryRun", asked.to_vec(), &["All".to_owned()])
 }
 
 /// The options of a method say no.
@@ -137,7 +144,7 @@ fn validation(method: &Method, value: &str) -> ApiResult<FieldValidation> {
         "Ignore" => Ok(FieldValidation::Ignore),
         "Strict" => Ok(FieldValidation::Strict),
         other => {
-            let known = ["Ignore", "Strict", "Warn"].map(str::to_owned);
+            let known = ["", "Ignore", "Strict", "Warn"].map(str::to_owned);
             Err(refused(method, FieldError::not_supported("fieldValidation", other, &known)))
         }
     }

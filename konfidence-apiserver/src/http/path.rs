@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use http::Method;
+
 use crate::registry::Served;
 use crate::resource::Resource;
 use crate::status::{ApiError, ApiResult};
@@ -17,6 +19,8 @@ pub(crate) struct Target {
     pub name: Option<String>,
     /// `status`, `scale`, `finalize`.
     pub subresource: Option<String>,
+    /// Whether the path says `watch`, as clients of old do.
+    pub watched: bool,
 }
 
 impl Target {
@@ -34,55 +38,65 @@ pub(crate) fn parts(path: &str) -> Option<Vec<String>> {
 /// Finds what `parts`, the path below `/api` or `/apis`, names.
 ///
 /// # Errors
-/// 404 when nothing is served there; of a custom resource that has no such subresource it says that the object is not
-/// found, as the real server does.
-pub(crate) fn target(served: &Served, parts: &[String]) -> ApiResult<Target> {
-    let target = parsed(served, parts).ok_or_else(ApiError::no_such_path)?;
-    let resource = &target.resource;
-    let subresource_served = match target.subresource.as_deref() {
+/// 404, as the server of the group words it: one serves the built-in groups, another one the custom resources, and a
+/// third one nothing at all.
+pub(crate) fn target(served: &Served, parts: &[String], method: &Method) -> ApiResult<Target> {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["api", version, rest @ ..] => ("", *version, rest),
+        ["apis", group, version, rest @ ..] if !group.is_empty() => (*group, *version, rest),
+        _ => return Err(ApiError::no_such_path()),
+    };
+    let custom = match served.group(group) {
+        None => return Err(ApiError::no_such_path()),
+        Some(group) => group.versions.iter().flat_map(|version| version.resources.values()).any(|one| one.custom),
+    };
+    let nothing = || if custom { ApiError::no_such_path() } else { ApiError::no_such_resource() };
+    let (watched, rest) = match rest {
+        ["watch", rest @ ..] if !custom => (true, rest),
+        rest => (false, rest),
+    };
+    let find = |plural: &str| served.get(group, version, plural).cloned().ok_or_else(nothing);
+    let some = |part: &str| Some(part.to_owned());
+    let (resource, namespace, rest) = match rest {
+        // A namespace is an object and a place: `namespaces/x/status` is the object's.
+        ["namespaces", _, "status" | "finalize"] | ["namespaces", _] if group.is_empty() => {
+            (find("namespaces")?, None, rest.get(1..).unwrap_or_default())
+        }
+        ["namespaces", namespace, plural, rest @ ..] => {
+            let resource = find(plural)?;
+            if !resource.namespaced {
+                return Err(nothing());
+            }
+            (resource, some(namespace), rest)
+        }
+        [plural, rest @ ..] => {
+            let resource = find(plural)?;
+            // The path that shows all namespaces only shows, and only all of them.
+            let shows = rest.is_empty() && matches!(*method, Method::GET | Method::HEAD);
+            if resource.namespaced && !(shows || rest.is_empty() && !custom) {
+                return Err(nothing());
+            }
+            (resource, None, rest)
+        }
+        [] => return Err(nothing()),
+    };
+    let subresource_served = match rest.get(1).copied() {
         None => true,
         Some("status") => resource.status,
         Some("scale") => resource.scale.is_some(),
         Some("finalize") => resource.group.is_empty() && resource.plural == "namespaces",
         Some(_) => false,
     };
-    match target.name.as_deref() {
-        _ if subresource_served => Ok(target),
-        Some(name) if resource.custom => Err(ApiError::not_found(resource, name)),
-        _ => Err(ApiError::no_such_path()),
+    match rest {
+        [] => Ok(Target { resource, namespace, name: None, subresource: None, watched }),
+        [name] => Ok(Target { resource, namespace, name: some(name), subresource: None, watched }),
+        [name, part] if subresource_served => {
+            Ok(Target { resource, namespace, name: some(name), subresource: some(part), watched })
+        }
+        [name, ..] if custom => Err(ApiError::not_found(&resource, name)),
+        _ => Err(nothing()),
     }
-}
-
-fn parsed(served: &Served, parts: &[String]) -> Option<Target> {
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let (group, version, rest) = match parts.as_slice() {
-        ["api", version, rest @ ..] => ("", *version, rest),
-        ["apis", group, version, rest @ ..] if !group.is_empty() => (*group, *version, rest),
-        _ => return None,
-    };
-    let find = |plural: &str| served.get(group, version, plural).cloned();
-    let some = |part: &str| Some(part.to_owned());
-    let (resource, namespace, name, subresource) = match rest {
-        // A namespace is an object and a place: `namespaces/x/status` is the object's.
-        ["namespaces", name, sub @ ("status" | "finalize")] if group.is_empty() => {
-            (find("namespaces")?, None, some(name), some(sub))
-        }
-        ["namespaces", name] if group.is_empty() => (find("namespaces")?, None, some(name), None),
-        ["namespaces", namespace, plural, rest @ ..] => {
-            let resource = find(plural).filter(|resource| resource.namespaced)?;
-            match rest {
-                [] => (resource, some(namespace), None, None),
-                [name] => (resource, some(namespace), some(name), None),
-                [name, sub] => (resource, some(namespace), some(name), some(sub)),
-                _ => return None,
-            }
-        }
-        [plural] => (find(plural)?, None, None, None),
-        [plural, name] => (find(plural).filter(|resource| !resource.namespaced)?, None, some(name), None),
-        [plural, name, sub] => (find(plural).filter(|resource| !resource.namespaced)?, None, some(name), some(sub)),
-        _ => return None,
-    };
-    Some(Target { resource, namespace, name, subresource })
 }
 
 fn decoded(part: &str) -> Option<String> {

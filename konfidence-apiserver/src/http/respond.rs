@@ -24,7 +24,7 @@ pub(crate) struct Reply {
 
 enum Content {
     Object(Value),
-    Text(&'static str),
+    Text(String),
     Bytes(Vec<u8>),
     Lines(Lines),
 }
@@ -45,8 +45,8 @@ impl Reply {
     }
 
     /// 200 with plain text.
-    pub(crate) fn text(text: &'static str) -> Self {
-        Self::new(200, Content::Text(text))
+    pub(crate) fn text(text: &str) -> Self {
+        Self::new(200, Content::Text(text.to_owned()))
     }
 
     /// 200 with bytes that are no JSON; their content type has to be named.
@@ -61,8 +61,8 @@ impl Reply {
 
     /// A refusal.
     pub(crate) fn error(error: &ApiError) -> Self {
-        if error.nowhere {
-            return Self::new(error.code, Content::Text("404 page not found\n"));
+        if let Some(text) = error.text() {
+            return Self::new(error.code, Content::Text(text.to_owned()));
         }
         Self { retry_after: error.retry_after, ..Self::new(error.code, Content::Object(error.to_status())) }
     }
@@ -128,7 +128,6 @@ fn encode(value: &Value, encoding: Encoding) -> (&'static str, Vec<u8>) {
         Encoding::Json | Encoding::Yaml => return ("application/json", line(value)),
     };
     // A `Value` has no map with keys that are no text, so it always has a JSON form.
-    let mut json = json.unwrap_or_default();
-    json.push(b'\n');
+    let json = json.unwrap_or_default();
     ("application/json", json)
 }

@@ -19,7 +19,7 @@ pub(crate) fn reply(served: &Served, headers: &HeaderMap) -> ApiResult<Reply> {
         protobuf::ASKED.contains(range) || matches!(*range, "" | "application/json" | "application/*" | "*/*")
     });
     match first {
-        None => Err(ApiError::not_acceptable(&["application/json", protobuf::ASKED[0]])),
+        None => Err(ApiError::not_acceptable(&format!("application/json, {}", protobuf::ASKED[0]))),
         Some(range) if protobuf::ASKED.contains(&range) => {
             Ok(Reply::bytes(protobuf::document(&document(served))).content_type(protobuf::ANSWERED))
         }

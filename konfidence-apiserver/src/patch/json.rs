@@ -1,6 +1,6 @@
 //! JSON patch (RFC 6902).
 
-use json_patch::Patch;
+use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
 use crate::http::body;
@@ -9,36 +9,49 @@ use crate::status::{ApiError, ApiResult};
 /// The real server takes at most so many operations.
 const MOST_OPERATIONS: usize = 10_000;
 
-/// Reads a patch.
+/// Reads a patch. An operation that does not exist, or lacks a part, is left to [`apply`] to refuse, as on a real server.
 ///
 /// # Errors
-/// 400 when it is no JSON patch, 413 when it has too many operations.
-pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Patch> {
-    let value = body::json(bytes)?.value;
-    let found = match &value {
-        Value::Array(_) => None,
-        Value::Null => Some("null"),
-        Value::Bool(_) => Some("bool"),
-        Value::Number(_) => Some("number"),
-        Value::String(_) => Some("string"),
-        Value::Object(_) => Some("object"),
+/// 400 when it is no list of operations, 413 when it has too many of them.
+pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Option<Patch>> {
+    let refused = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
+    let value = body::json(bytes).map_err(refused)?.value;
+    let Value::Array(operations) = &value else {
+        let kind = match &value {
+            Value::Bool(_) => "bool",
+            Value::Object(_) => "object",
+            other => crate::schema::kind_of(other),
+        };
+        return Err(refused(format!("json: cannot unmarshal {kind} into Go value of type []handlers.jsonPatchOp")));
     };
-    if let Some(found) = found {
-        return Err(ApiError::bad_request(format!(
-            "error decoding patch: json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
-        )));
-    }
-    let patch: Patch = serde_json::from_value(value).map_err(|_| ApiError::unprocessable())?;
-    if patch.0.len() > MOST_OPERATIONS {
+    if operations.len() > MOST_OPERATIONS {
         return Err(ApiError::too_large(MOST_OPERATIONS));
     }
-    Ok(patch)
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// Applies a patch; on an error the object is as before.
 ///
 /// # Errors
 /// 422 when an operation does not fit the object or a test fails.
-pub(crate) fn apply(patch: &Patch, object: &mut Value) -> ApiResult<()> {
-    json_patch::patch(object, patch).map_err(|_| ApiError::unprocessable())
+pub(crate) fn apply(patch: &Option<Patch>, object: &mut Value) -> ApiResult<()> {
+    let Some(patch) = patch else { return Err(ApiError::patch_failed()) };
+    let mut next = object.clone();
+    for operation in &patch.0 {
+        let operation = match operation {
+            // The real server replaces what is not there, too, where there is a place for it.
+            PatchOperation::Replace(replace) if has_place(&next, &replace.path) => {
+                PatchOperation::Add(AddOperation { path: replace.path.clone(), value: replace.value.clone() })
+            }
+            other => other.clone(),
+        };
+        json_patch::patch(&mut next, &[operation]).map_err(|_| ApiError::patch_failed())?;
+    }
+    *object = next;
+    Ok(())
+}
+
+/// Whether `path` is a field of an object that is there.
+fn has_place(object: &Value, path: &json_patch::jsonptr::Pointer) -> bool {
+    path.parent().and_then(|parent| object.pointer(parent.as_str())).is_some_and(Value::is_object)
 }

@@ -11,7 +11,6 @@ const MERGED: &[(&str, Option<&str>)] = &[
     ("ownerReferences", Some("uid")),
     ("finalizers", None),
     ("secrets", Some("name")),
-    ("imagePullSecrets", Some("name")),
     ("conditions", Some("type")),
 ];
 
@@ -40,7 +39,10 @@ fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResu
             fields.clear();
             return Ok(());
         }
-        Some(other) => return Err(ApiError::bad_request(format!("Unknown patch type found: {other}"))),
+        Some(other) => {
+            let map = in_go(&Value::Object(patch.clone()));
+            return Err(ApiError::untyped(format!("unknown patch type: {other} in map: {map}")));
+        }
     }
     if let Some(Value::Array(kept)) = patch.get("$retainKeys") {
         fields.retain(|name, _| kept.iter().any(|one| one.as_str() == Some(name)));
@@ -61,7 +63,11 @@ fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResu
                 fields.remove(name);
             }
             (Value::Object(patch), Some(Value::Object(below)), _) => merge(patch, below)?,
-            (Value::Array(patch), Some(Value::Array(present)), Some(key)) => merge_list(patch, present, key)?,
+            (Value::Array(patch), Some(Value::Array(present)), Some(key)) => {
+                let before = present.clone();
+                merge_list(patch, present, key)?;
+                *present = ordered(std::mem::take(present), patch, &before, key);
+            }
             (Value::Object(patch), _, _) => {
                 let mut below = Map::new();
                 merge(patch, &mut below)?;
@@ -86,6 +92,48 @@ fn merge(patch: &Map<String, Value>, fields: &mut Map<String, Value>) -> ApiResu
         }
     }
     Ok(())
+}
+
+/// The order of a merged list: what the patch names in the patch's order, the rest in its own, and one of the rest
+/// before one of the patch only where it was so before.
+fn ordered(merged: Vec<Value>, patch: &[Value], before: &[Value], key: Option<&str>) -> Vec<Value> {
+    let place = |list: &[Value], item: &Value| {
+        list.iter().position(|one| match key {
+            Some(key) => one.get(key) == item.get(key),
+            None => one == item,
+        })
+    };
+    let (mut named, rest): (Vec<Value>, Vec<Value>) =
+        merged.into_iter().partition(|item| place(patch, item).is_some());
+    named.sort_by_key(|item| place(patch, item));
+    let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());
+    let mut all = Vec::new();
+    loop {
+        let first = match (rest.peek(), named.peek()) {
+            (None, None) => return all,
+            (Some(_), None) => rest.next(),
+            (None, Some(_)) => named.next(),
+            (Some(left), Some(right)) => match (place(before, left), place(before, right)) {
+                (Some(left), Some(right)) if left < right => rest.next(),
+                _ => named.next(),
+            },
+        };
+        all.extend(first);
+    }
+}
+
+/// A value as Go prints it.
+pub(crate) fn in_go(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(in_go).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", in_go(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn merge_list(patch: &[Value], present: &mut Vec<Value>, key: Option<&str>) -> ApiResult<()> {

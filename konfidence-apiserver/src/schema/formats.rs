@@ -16,6 +16,7 @@ pub(super) fn checked(format: &str) -> Option<&str> {
 pub(super) fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
     options
         .with_format("duration", is_duration)
+        .with_format("uuid", is_uuid)
         .with_format("byte", is_base64)
         .with_format("cidr", is_cidr)
         .with_format("mac", is_mac)
@@ -61,6 +62,11 @@ fn is_spelled_duration(text: &str) -> bool {
     ];
     let unit = text[digits..].trim().to_lowercase();
     digits > 0 && units.iter().any(|known| unit == *known || unit == format!("{known}s"))
+}
+
+fn is_uuid(text: &str) -> bool {
+    let digits: String = text.chars().filter(|letter| *letter != '-').collect();
+    digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn is_base64(text: &str) -> bool {

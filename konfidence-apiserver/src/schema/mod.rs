@@ -9,7 +9,9 @@
 //! [`Schema`] is compiled once per version of a kind, when the kind is installed; a request only walks it.
 
 mod default;
+mod embedded;
 mod formats;
+mod numbers;
 mod path;
 mod prune;
 mod ratchet;
@@ -33,6 +35,8 @@ pub(crate) struct Schema {
     /// The object's shape.
     pub structure: Structural,
     values: values::Values,
+    /// Of the status alone, and how it is written.
+    status: Option<(values::Values, Value)>,
     rules: rules::Rules,
 }
 
@@ -48,7 +52,10 @@ impl Schema {
     /// # Errors
     /// Which part of the schema makes no sense.
     pub(crate) fn compile(source: Value) -> Result<Self, String> {
+        let status = source.pointer("/properties/status").cloned();
+        let status = status.map(|status| values::Values::compile(&status).map(|values| (values, status)));
         Ok(Self {
+            status: status.transpose()?,
             structure: Structural::parse(&source),
             values: values::Values::compile(&source)?,
             rules: rules::Rules::compile(&source),
@@ -77,6 +84,7 @@ impl Schema {
             source: Value::Bool(true),
             structure: Structural { preserve_unknown: true, ..Structural::default() },
             values: values::Values::none(),
+            status: None,
             rules: rules::Rules::compile(&Value::Null),
         }
     }
@@ -91,30 +99,58 @@ impl Schema {
         default::apply(object, &self.structure);
     }
 
-    /// Everything that is wrong with `object`; `old` is its present state on an update.
+    /// Everything that is wrong with `object`, after what is known already; `old` is its present state on an update.
     ///
     /// A value that was wrong before and has not changed is let pass (ratcheting), so that a stricter schema does not
-    /// stop a write that has nothing to do with it. `refused`: something else is wrong with it already, so its rules
-    /// need not be asked.
-    pub(crate) fn check(&self, object: &Value, old: Option<&Value>, refused: bool) -> FieldErrors {
-        let mut errors = self.values.check(object);
+    /// stop a write that has nothing to do with it.
+    pub(crate) fn check(&self, object: &Value, old: Option<&Value>, mut known: FieldErrors) -> FieldErrors {
+        let mut errors = self.values.check(object, &self.source);
+        numbers::check(object, &self.structure, &mut errors);
+        embedded::check(object, &self.structure, &mut errors);
         errors.extend(unique::check(object, &self.structure));
         if let Some(old) = old {
             errors.retain(|error| !ratchet::is_unchanged(&error.field, object, old, &self.structure));
         }
-        if refused || errors.iter().any(FieldError::is_blocking) {
-            if !self.rules.is_empty() {
-                errors.push(FieldError::invalid(
-                    "<nil>",
-                    Value::Null,
-                    "some validation rules were not checked because the object was invalid; correct the existing \
-                     errors to complete validation",
-                ));
+        known.extend(errors);
+        self.ask(object, old, known)
+    }
+
+    /// As [`check`](Self::check), for a write of the status: of the rest only the rules are asked.
+    pub(crate) fn check_status(&self, object: &Value, old: Option<&Value>, mut known: FieldErrors) -> FieldErrors {
+        let mut errors = Vec::new();
+        if let (Some((values, source)), Some(status)) = (&self.status, object.get("status")) {
+            errors = values.check(status, source);
+            numbers::check(status, self.structure.field("status").unwrap_or(&self.structure), &mut errors);
+            for error in errors.iter_mut().filter(|error| error.field != "<nil>") {
+                error.field = if error.field.is_empty() { "status".to_owned() } else { format!("status.{}", error.field) };
             }
-        } else {
+        }
+        errors.extend(unique::check(object, &self.structure));
+        if let Some(old) = old {
+            errors.retain(|error| !ratchet::is_unchanged(&error.field, object, old, &self.structure));
+        }
+        known.extend(errors);
+        self.ask(object, old, known)
+    }
+
+    /// Asks the rules, unless the object is too broken for that.
+    fn ask(&self, object: &Value, old: Option<&Value>, mut errors: FieldErrors) -> FieldErrors {
+        if !errors.iter().any(FieldError::is_blocking) {
             errors.extend(self.rules.check(object, old, &self.structure));
+        } else if !self.rules.is_empty() {
+            errors.push(FieldError::invalid(
+                "<nil>",
+                Value::Null,
+                "some validation rules were not checked because the object was invalid; correct the existing errors to \
+                 complete validation",
+            ));
         }
         errors
+    }
+
+    /// Writes whole numbers as such, however they came in: the API knows only one way to write them.
+    pub(crate) fn whole_numbers(object: &mut Value) {
+        numbers::write_whole(object);
     }
 }
 

@@ -6,8 +6,13 @@ use crate::field::child;
 
 /// A JSON pointer as a field path.
 pub(super) fn of(location: &Location) -> String {
+    join(location)
+}
+
+/// Some segments of a pointer as a field path.
+pub(super) fn join<'a>(segments: impl IntoIterator<Item = LocationSegment<'a>>) -> String {
     let mut path = String::new();
-    for segment in location {
+    for segment in segments {
         match segment {
             LocationSegment::Property(name) => path = child(&path, &name),
             LocationSegment::Index(index) => path.extend(["[", &index.to_string(), "]"]),

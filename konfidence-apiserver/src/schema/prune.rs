@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Structural;
 use crate::field::child;
+use crate::resource::METADATA;
 
 /// Drops every field that the schema does not know and gives back the path of each: what `fieldValidation` warns of or
 /// refuses.
@@ -27,10 +28,14 @@ fn walk(value: &mut Value, schema: &Structural, at: &str, resource: bool, droppe
     match value {
         Value::Object(fields) => {
             fields.retain(|name, field| {
+                let path = child(at, name);
                 if resource && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+                    // The metadata of the object itself is looked at before.
+                    if name == "metadata" && schema.embedded && field.is_object() {
+                        walk(field, &METADATA.structure, &path, false, dropped);
+                    }
                     return true;
                 }
-                let path = child(at, name);
                 if let Some(schema) = schema.field(name) {
                     walk(field, schema, &path, schema.embedded, dropped);
                 } else if schema.preserve_unknown {

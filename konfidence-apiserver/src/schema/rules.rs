@@ -59,6 +59,7 @@ impl Rules {
                     (ErrorKind::ValidationFailure, _) => scalar(at(object, &error.field_path)),
                     _ => Some(kind_of(at(object, &error.field_path)).into()),
                 },
+                shown: None,
                 detail: match error.message.strip_prefix("rule evaluation error: ") {
                     Some(why) => format!("{why} evaluating rule: {}", error.rule),
                     None => error.message.clone(),

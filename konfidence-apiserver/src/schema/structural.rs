@@ -14,6 +14,8 @@ use serde_json::Value;
 pub(crate) struct Structural {
     /// `object`, `array`, `string`, `integer`, `number`, `boolean`; `None`: any, or int-or-string.
     pub kind: Option<String>,
+    /// `int32`, `byte`, `date-time`…
+    pub format: Option<String>,
     /// Whether `null` is a value of its own. Where it is not, a `null` means "use the default", or is dropped.
     pub nullable: bool,
     /// `x-kubernetes-preserve-unknown-fields`: fields that no property names survive.
@@ -71,6 +73,7 @@ impl Structural {
         };
         Self {
             kind: text("type").map(str::to_owned),
+            format: text("format").map(str::to_owned),
             nullable: flag("nullable"),
             preserve_unknown: open || flag("x-kubernetes-preserve-unknown-fields"),
             embedded: flag("x-kubernetes-embedded-resource"),

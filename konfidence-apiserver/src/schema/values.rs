@@ -1,6 +1,7 @@
 //! Types, lengths, patterns, enums, formats: JSON schema, with the words of the real server.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::paths::LocationSegment;
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::{Map, Value, json};
 
@@ -21,11 +22,20 @@ impl Values {
         options.build(&plain(schema)).map(|validator| Self(Some(validator))).map_err(|error| error.to_string())
     }
 
-    pub(super) fn check(&self, object: &Value) -> FieldErrors {
+    /// Everything that is wrong with a value. `source`: the schema as it was written.
+    pub(super) fn check(&self, object: &Value, source: &Value) -> FieldErrors {
         let mut errors = Vec::new();
+        let mut conjunctions: Vec<String> = Vec::new();
         if let Some(validator) = &self.0 {
             for error in validator.iter_errors(object) {
-                translate(&error, &mut errors);
+                translate(&error, source, &mut errors);
+                // What is wrong with one of several schemas that all have to fit is told once more of all of them.
+                if let Some(place) = conjunction(&error)
+                    && !conjunctions.contains(&place)
+                {
+                    errors.push(FieldError::invalid("<nil>", "", format!("{place:?} must validate all the schemas (allOf)")));
+                    conjunctions.push(place);
+                }
             }
         }
         first_of_each_text(errors)
@@ -90,7 +100,6 @@ fn plain(schema: &Value) -> Value {
         }
     }
     if source.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {
-        result.remove("anyOf");
         result.remove("format");
         result.insert("type".to_owned(), json!(["integer", "string"]));
     }
@@ -113,7 +122,35 @@ fn plain(schema: &Value) -> Value {
     Value::Object(result)
 }
 
-fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
+/// The place of the value of which an `allOf` does not hold, if it is that.
+fn conjunction(error: &ValidationError<'_>) -> Option<String> {
+    let (mut steps, mut values) = (error.schema_path().into_iter(), 0);
+    while let Some(LocationSegment::Property(keyword)) = steps.next() {
+        match keyword.as_ref() {
+            "allOf" => {
+                let below = error.instance_path().into_iter().take(values);
+                return Some(path::join(below));
+            }
+            "properties" => {
+                steps.next();
+                values += 1;
+            }
+            "items" | "additionalProperties" => values += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The format that a schema names where a value is of another type than it wants.
+fn format_of<'a>(error: &ValidationError<'_>, source: &'a Value) -> Option<&'a str> {
+    let place = error.schema_path().as_str();
+    let format = source.pointer(place.strip_suffix("/type")?)?.get("format")?.as_str()?;
+    let numeric = matches!(format, "int32" | "int64" | "float" | "double");
+    (numeric || formats::checked(format).is_some()).then_some(format)
+}
+
+fn translate(error: &ValidationError<'_>, source: &Value, errors: &mut FieldErrors) {
     let field = path::of(error.instance_path());
     let value = error.instance().as_ref();
     let in_body = |rest: String| format!("{field} in body {rest}");
@@ -123,12 +160,17 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
         ValidationErrorKind::Required { property } => {
             FieldError::required(child(&field, property.as_str().unwrap_or_default()), "")
         }
-        ValidationErrorKind::Type { kind } => FieldError {
-            field: field.clone(),
-            kind: FieldErrorType::TypeInvalid,
-            value: Some(kind_of(value).into()),
-            detail: in_body(format!("must be of type {}: {:?}", expected(kind), kind_of(value))),
-        },
+        ValidationErrorKind::Type { kind } => {
+            let format = format_of(error, source).filter(|_| !value.is_string() && !value.is_array());
+            // Of a formatted value the real server names Go's type.
+            let (wanted, got) = match (format, value) {
+                (None, _) => (expected(kind), kind_of(value)),
+                (Some(format), Value::Number(number)) if number.is_i64() => (format.to_owned(), "int64"),
+                (Some(format), Value::Number(_)) => (format.to_owned(), "float64"),
+                (Some(format), _) => (format.to_owned(), ""),
+            };
+            wrong_type(&field, &wanted, got)
+        }
         ValidationErrorKind::Enum { options } => {
             let supported: Vec<String> = options
                 .as_array()
@@ -146,6 +188,7 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
             field: field.clone(),
             kind: FieldErrorType::TypeInvalid,
             value: Some(value.clone()),
+            shown: None,
             detail: in_body(format!("must be of type {format}: {value}")),
         },
         ValidationErrorKind::Minimum { limit } => {
@@ -174,22 +217,22 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
         }
         ValidationErrorKind::UniqueItems => invalid(in_body("shouldn't contain duplicates".to_owned())),
         ValidationErrorKind::AnyOf { context } => {
-            alternatives(&field, "must validate at least one schema (anyOf)", context, errors);
+            alternatives(&field, "must validate at least one schema (anyOf)", context, source, errors);
             return;
         }
         ValidationErrorKind::OneOfNotValid { context } => {
             let rule = "must validate one and only one schema (oneOf). Found none valid";
-            alternatives(&field, rule, context, errors);
+            alternatives(&field, rule, context, source, errors);
             return;
         }
         ValidationErrorKind::OneOfMultipleValid { context } => {
             let valid = context.iter().filter(|branch| branch.is_empty()).count();
             let rule = format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives");
-            alternatives(&field, &rule, &[], errors);
+            alternatives(&field, &rule, &[], source, errors);
             return;
         }
         ValidationErrorKind::Not { .. } => {
-            alternatives(&field, "must not validate the schema (not)", &[], errors);
+            alternatives(&field, "must not validate the schema (not)", &[], source, errors);
             return;
         }
         _ => invalid(error.to_string()),
@@ -198,13 +241,30 @@ fn translate(error: &ValidationError<'_>, errors: &mut FieldErrors) {
 }
 
 /// None of several schemas fits: say so, and say what the nearest of them wants.
-fn alternatives(field: &str, rule: &str, branches: &[Vec<ValidationError<'static>>], errors: &mut FieldErrors) {
+fn alternatives(
+    field: &str,
+    rule: &str,
+    branches: &[Vec<ValidationError<'static>>],
+    source: &Value,
+    errors: &mut FieldErrors,
+) {
     // The real server names the place in the sentence only.
     errors.push(FieldError::invalid("<nil>", "", format!("{field:?} {rule}")));
     if let Some(nearest) = branches.iter().min_by_key(|branch| branch.len()) {
         for error in nearest {
-            translate(error, errors);
+            translate(error, source, errors);
         }
+    }
+}
+
+/// A value of another type than the schema's.
+pub(super) fn wrong_type(field: &str, wanted: &str, got: &str) -> FieldError {
+    FieldError {
+        field: field.to_owned(),
+        kind: FieldErrorType::TypeInvalid,
+        value: Some(got.into()),
+        shown: None,
+        detail: format!("{field} in body must be of type {wanted}: {got:?}"),
     }
 }
 
@@ -247,7 +307,7 @@ mod tests {
     use super::*;
 
     fn refusals(schema: &Value, object: &Value) -> Vec<String> {
-        Values::compile(schema).expect("a schema").check(object).iter().map(ToString::to_string).collect()
+        Values::compile(schema).expect("a schema").check(object, schema).iter().map(ToString::to_string).collect()
     }
 
     #[test]

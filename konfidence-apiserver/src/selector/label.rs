@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::core::{Expression, Selector, SelectorExt};
 use serde_json::Value;
 
+use crate::field::quoted;
+use crate::verbs::validate::names;
+
 /// A parsed label selector.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelSelector {
@@ -22,16 +25,17 @@ enum Bound {
 
 impl LabelSelector {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut expressions: Vec<Expression> = Vec::new();
-        let mut bounds = Vec::new();
-        let requirements: Vec<String> = split(text);
-        for requirement in &requirements {
-            match parse(requirement)? {
+        let mut parser = Parser { tokens: tokens(text), at: 0 };
+        let requirements = parser.requirements()?;
+        let (mut expressions, mut bounds): (Vec<Expression>, _) = (Vec::new(), Vec::new());
+        let empty = requirements.is_empty();
+        for requirement in requirements {
+            match requirement {
                 Requirement::Expression(expression) => expressions.push(expression),
                 Requirement::Bound(key, bound) => bounds.push((key, bound)),
             }
         }
-        Ok(Self { empty: requirements.is_empty(), selector: expressions.into_iter().collect(), bounds })
+        Ok(Self { empty, selector: expressions.into_iter().collect(), bounds })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -64,76 +68,210 @@ enum Requirement {
     Bound(String, Bound),
 }
 
-/// At the commas that are not inside parentheses.
-fn split(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut inside = false;
-    for letter in text.chars() {
-        match letter {
-            '(' => inside = true,
-            ')' => inside = false,
-            ',' if !inside => {
-                parts.push(String::new());
-                continue;
+/// A word of a selector, or a sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Sign(&'static str),
+    End,
+}
+
+impl Token {
+    fn text(&self) -> &str {
+        match self {
+            Self::Word(word) => word,
+            Self::Sign(sign) => sign,
+            Self::End => "",
+        }
+    }
+
+    fn is(&self, text: &str) -> bool {
+        *self != Self::End && self.text() == text
+    }
+}
+
+/// Longer signs first.
+const SIGNS: &[&str] = &["==", "!=", "=", "!", ",", "(", ")", "<", ">"];
+
+fn tokens(text: &str) -> Vec<Token> {
+    let (mut tokens, mut word, mut rest) = (Vec::new(), String::new(), text);
+    while let Some(letter) = rest.chars().next() {
+        let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+        if (sign.is_some() || letter.is_whitespace()) && !word.is_empty() {
+            tokens.push(Token::Word(std::mem::take(&mut word)));
+        }
+        if let Some(sign) = sign {
+            tokens.push(Token::Sign(sign));
+            rest = rest.get(sign.len()..).unwrap_or_default();
+            continue;
+        }
+        if !letter.is_whitespace() {
+            word.push(letter);
+        }
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    if !word.is_empty() {
+        tokens.push(Token::Word(word));
+    }
+    tokens
+}
+
+/// Reads requirements as the real server does, whose words for what it does not understand tell how it reads.
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Token {
+        self.tokens.get(self.at).cloned().unwrap_or(Token::End)
+    }
+
+    fn take(&mut self) -> Token {
+        let token = self.peek();
+        self.at += 1;
+        token
+    }
+
+    fn requirements(&mut self) -> Result<Vec<Requirement>, String> {
+        let mut requirements = Vec::new();
+        loop {
+            match self.peek() {
+                Token::End if requirements.is_empty() => return Ok(requirements),
+                Token::Word(_) | Token::Sign("!") => {}
+                other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
             }
-            _ => {}
-        }
-        if let Some(last) = parts.last_mut() {
-            last.push(letter);
+            let requirement =
+                self.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
+            requirements.push(requirement);
+            match self.take() {
+                Token::End => return Ok(requirements),
+                Token::Sign(",") => match self.peek() {
+                    Token::Word(_) | Token::Sign("!") => {}
+                    other => return Err(format!("found '{}', expected: identifier after ','", other.text())),
+                },
+                other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
+            }
         }
     }
-    parts.retain(|part| !part.trim().is_empty());
-    parts
-}
 
-fn parse(requirement: &str) -> Result<Requirement, String> {
-    let requirement = requirement.trim();
-    let expression = if let Some((key, values)) = set(requirement, "notin") {
-        Expression::NotIn(checked_key(key)?, values)
-    } else if let Some((key, values)) = set(requirement, "in") {
-        Expression::In(checked_key(key)?, values)
-    } else if let Some((key, value)) = requirement.split_once("!=") {
-        Expression::NotEqual(checked_key(key)?, checked_value(value)?)
-    } else if let Some((key, value)) = requirement.split_once("==").or_else(|| requirement.split_once('=')) {
-        Expression::Equal(checked_key(key)?, checked_value(value)?)
-    } else if let Some((key, limit)) = requirement.split_once('>') {
-        return Ok(Requirement::Bound(checked_key(key)?, Bound::Above(limit_of(limit)?)));
-    } else if let Some((key, limit)) = requirement.split_once('<') {
-        return Ok(Requirement::Bound(checked_key(key)?, Bound::Below(limit_of(limit)?)));
-    } else if let Some(key) = requirement.strip_prefix('!') {
-        Expression::DoesNotExist(checked_key(key)?)
-    } else {
-        Expression::Exists(checked_key(requirement)?)
-    };
-    Ok(Requirement::Expression(expression))
-}
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let absent = self.peek() == Token::Sign("!");
+        if absent {
+            self.take();
+        }
+        let Token::Word(key) = self.take() else {
+            self.at -= 1;
+            return Err(format!("found '{}', expected: identifier", self.peek().text()));
+        };
+        check_key(&key)?;
+        if matches!(self.peek(), Token::End | Token::Sign(",")) {
+            return Ok(Requirement::Expression(if absent {
+                Expression::DoesNotExist(key)
+            } else {
+                Expression::Exists(key)
+            }));
+        }
+        let operator = self.take();
+        match operator.text() {
+            "in" | "notin" => {
+                let values = self.set()?;
+                for value in &values {
+                    check_value(&key, value)?;
+                }
+                Ok(Requirement::Expression(if operator.is("in") {
+                    Expression::In(key, values)
+                } else {
+                    Expression::NotIn(key, values)
+                }))
+            }
+            "=" | "==" | "!=" => {
+                let value = self.value()?;
+                check_value(&key, &value)?;
+                Ok(Requirement::Expression(if operator.is("!=") {
+                    Expression::NotEqual(key, value)
+                } else {
+                    Expression::Equal(key, value)
+                }))
+            }
+            ">" | "<" => {
+                let value = self.value()?;
+                let limit = value.parse().map_err(|_| {
+                    format!("values[0][{key}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", quoted(&value))
+                })?;
+                let bound = if operator.is(">") { Bound::Above(limit) } else { Bound::Below(limit) };
+                Ok(Requirement::Bound(key, bound))
+            }
+            other => Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
+        }
+    }
 
-/// `key operator (a, b)`.
-fn set<'a>(requirement: &'a str, operator: &str) -> Option<(&'a str, BTreeSet<String>)> {
-    let (head, values) = requirement.strip_suffix(')')?.split_once('(')?;
-    let head = head.trim_end();
-    let key = head.strip_suffix(operator)?;
-    let key = key.strip_suffix(char::is_whitespace)?;
-    Some((key, values.split(',').map(|value| value.trim().to_owned()).collect()))
-}
+    /// A value; nothing is one, too.
+    fn value(&mut self) -> Result<String, String> {
+        match self.peek() {
+            Token::End | Token::Sign(",") => Ok(String::new()),
+            Token::Word(word) => {
+                self.take();
+                Ok(word)
+            }
+            other @ Token::Sign(_) => Err(format!("found '{}', expected: identifier", other.text())),
+        }
+    }
 
-fn limit_of(text: &str) -> Result<i64, String> {
-    text.trim().parse().map_err(|_| format!("{text:?} is no number; for '>' and '<' the value must be an integer"))
-}
-
-fn checked_key(key: &str) -> Result<String, String> {
-    let key = key.trim();
-    match crate::verbs::validate::names::qualified_name(key).into_iter().next() {
-        None => Ok(key.to_owned()),
-        Some(error) => Err(format!("key: Invalid value: {key:?}: {error}")),
+    fn set(&mut self) -> Result<BTreeSet<String>, String> {
+        let open = self.take();
+        if !open.is("(") {
+            return Err(format!("found '{}' expected: '('", open.text()));
+        }
+        let mut values = BTreeSet::new();
+        match self.peek() {
+            Token::Word(_) | Token::Sign(",") => {}
+            Token::Sign(")") => {
+                self.take();
+                values.insert(String::new());
+                return Ok(values);
+            }
+            other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.text())),
+        }
+        loop {
+            match self.take() {
+                Token::Word(word) => {
+                    values.insert(word);
+                    match self.peek() {
+                        Token::Sign(",") => {}
+                        Token::Sign(")") => {
+                            self.take();
+                            return Ok(values);
+                        }
+                        other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
+                    }
+                }
+                Token::Sign(",") => {
+                    if values.is_empty() || matches!(self.peek(), Token::Sign("," | ")")) {
+                        values.insert(String::new());
+                    }
+                    if self.peek() == Token::Sign(")") {
+                        self.take();
+                        return Ok(values);
+                    }
+                }
+                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
+            }
+        }
     }
 }
 
-fn checked_value(value: &str) -> Result<String, String> {
-    let value = value.trim();
-    match crate::verbs::validate::names::label_value(value).into_iter().next() {
-        None => Ok(value.to_owned()),
-        Some(error) => Err(format!("values: Invalid value: {value:?}: {error}")),
+fn check_key(key: &str) -> Result<(), String> {
+    match names::label_key(key).as_slice() {
+        [] => Ok(()),
+        why => Err(format!("<nil>: Invalid value: {}: {}", quoted(key), why.join("; "))),
+    }
+}
+
+fn check_value(key: &str, value: &str) -> Result<(), String> {
+    match names::label_value(value).as_slice() {
+        [] => Ok(()),
+        why => Err(format!("values[0][{key}]: Invalid value: {}: {}", quoted(value), why.join("; "))),
     }
 }
 

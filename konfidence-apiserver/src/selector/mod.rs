@@ -23,8 +23,7 @@ impl Selection {
     /// # Errors
     /// 400 when one does not parse, or names a field that the resource does not offer.
     pub(crate) fn of(resource: &Resource, labels: &str, fields: &str) -> ApiResult<Self> {
-        let labels = LabelSelector::parse(labels)
-            .map_err(|error| ApiError::bad_request(format!("unable to parse requirement: {error}")))?;
+        let labels = LabelSelector::parse(labels).map_err(ApiError::bad_request)?;
         let fields = FieldSelector::parse(fields).map_err(ApiError::bad_request)?;
         let offered = |field: &str| {
             field == "metadata.name"
@@ -32,13 +31,11 @@ impl Selection {
                 || resource.selectable.iter().any(|selectable| selectable == field)
         };
         if let Some(field) = fields.fields().find(|field| !offered(field)) {
-            // Kinds that have fields of their own say it otherwise.
-            let why = if resource.custom || !resource.selectable.is_empty() {
+            return Err(ApiError::bad_request(if resource.custom || !resource.selectable.is_empty() {
                 format!("field label not supported: {field}")
             } else {
                 format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
-            };
-            return Err(ApiError::bad_request(why));
+            }));
         }
         Ok(Self { labels, fields })
     }

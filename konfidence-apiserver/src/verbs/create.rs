@@ -1,31 +1,25 @@
 //! Making an object.
 
-use konfidence_sdk::store::engine::Scope;
+use konfidence_sdk::store::engine::{EngineError, Scope};
 use serde_json::Value;
 
 use super::prepare::{self, Origin};
 use super::{collection, engine_error, shape};
 use crate::apply::{self, Manager};
 use crate::builtin::namespaces;
+use crate::http::Call;
 use crate::http::respond::Reply;
-use crate::http::{Call, body};
 use crate::json::{seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
 pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
-    let resource = &call.target.resource;
-    let decoded = body::object(&call.headers, &call.body)?;
+    let decoded = prepare::read(call)?;
     let mut object = decoded.value;
-    prepare::check_kind(resource, &object)?;
-    if resource.namespaced && call.target.namespace.is_none() {
-        return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
-    }
     prepare::fit_to_path(call, &mut object, None)?;
-    let warnings = prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
-    let manager = manager(call, false);
-    Ok(finish(api, call, object, Some(&manager))?.warn(warnings))
+    prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
+    finish(api, call, object, Some(&manager(call, false)))
 }
 
 /// The rest of the road, which an apply of a new object takes too. `track`: who made the object by a plain write; of an
@@ -35,8 +29,9 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     name_it(call, &mut object)?;
     let name = text(&object, "/metadata/name").to_owned();
     if object.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
-        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+        return Err(ApiError::untyped("resourceVersion should not be set on objects to be created"));
     }
+    forget(&mut object);
     if resource.namespaced {
         namespaces::admit(api, call, &name)?;
     }
@@ -50,24 +45,50 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
         apply::track(&resource.nothing(), &mut object, &resource.ownership, manager, api.clock.now());
     }
     prepare::check(call, &object, None)?;
+    prepare::settle(resource, &mut object);
     let collection = collection(resource)?;
     // What the server adds to a new object by itself (a phase, conditions) is part of its first state.
-    let scope = if super::hooks::after_create(api, resource, &mut object) { Scope::Whole } else { Scope::Main };
+    let scope = if super::hooks::after_create(resource, &mut object) { Scope::Whole } else { Scope::Main };
     if call.params.dry_run {
         if !name.is_empty() && collection.get(call.target.namespace(), &name).is_some() {
-            return Err(ApiError::already_exists(resource, &name));
+            return Err(taken(call, &name));
         }
-        return Ok(Reply::created(shape::one(call, &pretended(api, resource, object), api.clock.now())));
+        return Ok(Reply::created(shape::one(call, &pretended(api, resource, object), api.clock.now())?));
     }
     // A crash must not leave an object in a namespace that went at the same moment, or a definition half settled.
     let _whole = api.engine.whole();
     let written =
-        collection.create(resource.store(object), scope).map_err(|error| engine_error(resource, &name, error))?;
+        collection.create(resource.store(object), scope).map_err(|error| match error {
+            EngineError::AlreadyExists => taken(call, &name),
+            other => engine_error(resource, &name, other),
+        })?;
+    let shown = resource.show(written.object.json());
     if resource.namespaced {
         namespaces::readmit(api, call, &written)?;
     }
     super::hooks::written(api, resource, &written);
-    Ok(Reply::created(shape::one(call, &resource.show(written.object.json()), api.clock.now())))
+    Ok(Reply::created(shape::one(call, &shown, api.clock.now())?))
+}
+
+/// What only the server says of an object.
+fn forget(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid", "creationTimestamp"] {
+            metadata.remove(field);
+        }
+    }
+}
+
+/// The name is taken, perhaps by an object that is on its way out.
+fn taken(call: &Call, name: &str) -> ApiError {
+    let resource = &call.target.resource;
+    let present = resource.collection.as_ref().and_then(|objects| objects.get(call.target.namespace(), name));
+    match present {
+        Some(object) if object.json().pointer("/metadata/deletionTimestamp").is_some() => {
+            ApiError::being_deleted(resource, name)
+        }
+        _ => ApiError::already_exists(resource, name),
+    }
 }
 
 /// Gives an object the name that its `generateName` asks for. Rules may look at the name, so it comes before them.
@@ -94,14 +115,14 @@ fn pretended(api: &Api, resource: &Resource, mut object: Value) -> Value {
         if resource.counts_generations() {
             metadata.insert("generation".into(), 1.into());
         }
-        metadata.insert("uid".into(), "00000000-0000-4000-8000-000000000000".into());
+        metadata.insert("uid".into(), api.engine.generate_uid().into());
         metadata.insert("creationTimestamp".into(), now.into());
     }
     object
 }
 
 /// Who writes, and how.
-pub(super) fn manager(call: &Call, applies: bool) -> Manager {
+pub(crate) fn manager(call: &Call, applies: bool) -> Manager {
     Manager {
         name: call.manager(),
         applies,

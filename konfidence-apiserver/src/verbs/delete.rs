@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::{collection as objects, engine_error, shape};
 use crate::builtin::namespaces;
 use crate::field::FieldError;
+use crate::http::Call;
+use crate::http::body::{self, Unreadable};
+use crate::http::params::unsupported_dry_run;
 use crate::http::respond::Reply;
-use crate::http::{Call, body};
-use crate::json::text;
+use crate::json::{list, seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{self, ApiError, ApiResult};
@@ -25,11 +27,12 @@ pub(super) fn one(api: &std::sync::Arc<Api>, call: &Call, name: &str) -> ApiResu
     let options = options(call)?;
     let resource = &call.target.resource;
     let (gone, object) = delete(api, resource, call.target.namespace(), name, &options)?;
-    if gone {
+    // Of a service account the real server shows the last state.
+    if gone && (resource.custom || resource.kind != "ServiceAccount") {
         let uid = text(&object, "/metadata/uid");
         return Ok(Reply::object(status::deleted(resource, name, uid)));
     }
-    Ok(Reply::object(shape::one(call, &object, api.clock.now())))
+    Ok(Reply::object(shape::one(call, &object, api.clock.now())?))
 }
 
 pub(super) fn collection(api: &std::sync::Arc<Api>, call: &Call) -> ApiResult<Reply> {
@@ -45,7 +48,7 @@ pub(super) fn collection(api: &std::sync::Arc<Api>, call: &Call) -> ApiResult<Re
             Err(error) => return Err(error),
         }
     }
-    Ok(Reply::object(shape::many(call, deleted, &Value::Object(selected.metadata), api.clock.now())))
+    Ok(Reply::object(shape::many(call, deleted, selected.metadata, api.clock.now())?))
 }
 
 /// Deletes one object. Whether it is gone, and its last or present state.
@@ -62,9 +65,19 @@ fn delete(
         return Err(ApiError::forbidden(resource, name, "this namespace may not be deleted"));
     }
     if options.dry_run {
-        let waits =
-            current.json().pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
-        return Ok((!waits, resource.show(current.json())));
+        let waits = !list(current.json(), "/metadata/finalizers").is_empty();
+        let mut shown = resource.show(current.json());
+        if waits
+            && let Some(metadata) = shown.get_mut("metadata").and_then(Value::as_object_mut)
+            && !metadata.contains_key("deletionTimestamp")
+        {
+            metadata.insert("deletionTimestamp".into(), seconds(api.clock.now()).into());
+            metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+                metadata.insert("generation".into(), (generation + 1).into());
+            }
+        }
+        return Ok((!waits, shown));
     }
     let whole = super::hooks::whole(api, resource);
     super::hooks::before_delete(api, resource, name)?;
@@ -78,39 +91,32 @@ fn delete(
 
 fn check(resource: &Resource, name: &str, wanted: &Precondition, uid: &str, version: &str) -> ApiResult<()> {
     if let Some(wanted) = wanted.uid.as_deref().filter(|wanted| *wanted != uid) {
-        let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}");
-        return Err(ApiError::conflict(resource, name, &why));
+        let why = format!(
+            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have \
+             been deleted and then recreated"
+        );
+        return Err(ApiError::precondition(resource, name, &why));
     }
     if let Some(wanted) = wanted.resource_version.as_deref().filter(|wanted| *wanted != version) {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {version}"
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
         );
-        return Err(ApiError::conflict(resource, name, &why));
+        return Err(ApiError::precondition(resource, name, &why));
     }
     Ok(())
 }
 
+/// The options of a delete: its body, or, if it has none, its query.
 fn options(call: &Call) -> ApiResult<Options> {
-    let body = if call.body.is_empty() { json!({}) } else { body::object(&call.headers, &call.body)?.value };
-    let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
-    if !body.is_object() || !(kind.is_empty() || kind == "DeleteOptions") {
-        return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type DeleteOptions): {kind:?}"
-        )));
-    }
-    let text = |pointer: &str| {
-        body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let policy = text("/propagationPolicy")
-        .or_else(|| Some(call.params.propagation_policy.clone()).filter(|policy| !policy.is_empty()));
-    let orphan = body.get("orphanDependents").and_then(Value::as_bool).or(call.params.orphan_dependents);
+    let body = if call.body.is_empty() { in_query(call) } else { in_body(call)? };
+    let text = |pointer: &str| Some(text(&body, pointer)).filter(|text| !text.is_empty()).map(str::to_owned);
+    let orphan = body.get("orphanDependents").and_then(Value::as_bool);
+    let policy = text("/propagationPolicy");
+    let refused = |error| Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &vec![error]));
     if policy.is_some() && orphan.is_some() {
-        let error = FieldError::invalid(
-            "propagationPolicy",
-            policy.unwrap_or_default(),
-            "orphanDependents and deletionPropagation cannot be both set",
-        );
-        return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &vec![error]));
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        return refused(FieldError::invalid("propagationPolicy", policy.unwrap_or_default(), why));
     }
     let propagation = match (policy.as_deref(), orphan) {
         (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
@@ -118,17 +124,39 @@ fn options(call: &Call) -> ApiResult<Options> {
         (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
         (None, None) => None,
         (Some(other), _) => {
-            let known = ["Background", "Foreground", "Orphan"].map(str::to_owned);
-            let error = FieldError::not_supported("propagationPolicy", other, &known);
-            return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &vec![error]));
+            let known = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
+            return refused(FieldError::not_supported("propagationPolicy", other, &known));
         }
     };
-    let dry_run = match body.get("dryRun").and_then(Value::as_array).map(Vec::as_slice) {
-        None | Some([]) => call.params.dry_run,
-        Some([all]) if all == "All" => true,
-        Some(_) => return Err(ApiError::bad_request("dryRun: Unsupported value: supported values: \"All\"")),
+    let dry_run = match list(&body, "/dryRun") {
+        [] => false,
+        [all] if all == "All" => true,
+        other => return refused(unsupported_dry_run(other)),
     };
     let precondition =
         Precondition { uid: text("/preconditions/uid"), resource_version: text("/preconditions/resourceVersion") };
     Ok(Options { precondition, propagation, dry_run })
+}
+
+fn in_query(call: &Call) -> Value {
+    let params = &call.params;
+    json!({
+        "propagationPolicy": params.propagation_policy,
+        "orphanDependents": params.orphan_dependents,
+        "dryRun": if params.dry_run { json!(["All"]) } else { json!([]) },
+    })
+}
+
+fn in_body(call: &Call) -> ApiResult<Value> {
+    let body = body::object(&call.headers, &call.body).map_err(|error| match error {
+        Unreadable::MediaType => ApiError::unsupported_media_type(body::READ),
+        Unreadable::Syntax(why) => ApiError::bad_request(why),
+    })?;
+    let (version, kind) = (text(&body.value, "/apiVersion"), text(&body.value, "/kind"));
+    if !body.value.is_object() || !(kind.is_empty() || kind == "DeleteOptions") {
+        return Err(ApiError::bad_request(format!(
+            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )));
+    }
+    Ok(body.value)
 }

@@ -8,17 +8,17 @@ use crate::status::{ApiError, ApiResult};
 
 pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let target = &call.target;
+    let wanted = super::list::version(&call.params.resource_version).map_err(ApiError::untyped)?.unwrap_or_default();
     let objects = collection(&target.resource)?;
-    let object =
-        objects.get_published(target.namespace(), name).ok_or_else(|| ApiError::not_found(&target.resource, name))?;
-    let wanted = super::list::version(&call.params.resource_version)?.unwrap_or_default();
     let present = objects.engine().published();
     if wanted > present {
         return Err(ApiError::too_large_version(wanted, present));
     }
+    let object =
+        objects.get_published(target.namespace(), name).ok_or_else(|| ApiError::not_found(&target.resource, name))?;
     let shown = target.resource.show(object.json());
     if target.subresource.as_deref() == Some("scale") {
         return Ok(Reply::object(shape::scale(call, scale::of(&target.resource, &shown)?, api.clock.now())));
     }
-    Ok(Reply::object(shape::one(call, &shown, api.clock.now())))
+    Ok(Reply::object(shape::one(call, &shown, api.clock.now())?))
 }

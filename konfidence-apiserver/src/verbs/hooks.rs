@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use konfidence_sdk::store::engine::{Outcome, Whole, Written};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::builtin::{APIEXTENSIONS, events, namespaces};
 use crate::crd;
@@ -29,10 +29,41 @@ pub(super) fn whole<'a>(api: &'a Api, resource: &Resource) -> Option<Whole<'a>> 
     is_crd(resource).then(|| api.engine.whole())
 }
 
+/// Adds what objects of this kind always have.
+pub(super) fn fill(resource: &Resource, object: &mut Value) {
+    if let (Value::Object(fields), Value::Object(always)) = (object, crate::builtin::always(resource)) {
+        if !resource.custom {
+            // What a type need not write it does not write when it is empty.
+            let empty = |value: &Value| {
+                value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+            };
+            fields.retain(|name, value| name == "metadata" || always.contains_key(name) || !empty(value));
+        }
+        for (name, value) in always {
+            fields.entry(name).or_insert(value);
+        }
+    }
+}
+
 /// Fills in what the kind's own defaults say.
 pub(super) fn before_create(resource: &Resource, object: &mut Value) {
+    default(resource, object);
+    fill(resource, object);
+}
+
+/// As [`before_create`], on an update through `subresource`.
+pub(super) fn before_update(resource: &Resource, subresource: Option<&str>, wanted: &mut Value, old: &Value) {
+    if is_namespace(resource) && subresource != Some("finalize") {
+        // Only who has emptied a namespace lets it go, and says so to `/finalize`.
+        wanted["spec"] = old["spec"].clone();
+    }
+    default(resource, wanted);
+    fill(resource, wanted);
+}
+
+fn default(resource: &Resource, object: &mut Value) {
     if is_namespace(resource) {
-        namespaces::complete(object);
+        namespaces::label(object);
     } else if is_crd(resource) {
         crd::complete(object);
     } else if !resource.custom && resource.kind == "Secret" {
@@ -40,28 +71,14 @@ pub(super) fn before_create(resource: &Resource, object: &mut Value) {
     }
 }
 
-/// As [`before_create`], on an update through `subresource`.
-pub(super) fn before_update(resource: &Resource, subresource: Option<&str>, wanted: &mut Value, old: &Value) {
-    if is_namespace(resource) {
-        // Only who has emptied a namespace lets it go, and says so to `/finalize`.
-        if subresource != Some("finalize") {
-            wanted["spec"] = old["spec"].clone();
-        }
-    } else if is_crd(resource) {
-        crd::complete(wanted);
-    } else if !resource.custom && resource.kind == "Secret" {
-        encode_strings(wanted);
-    }
-}
-
 /// Adds the first status, where the server makes one. Whether it did.
-pub(super) fn after_create(api: &Api, resource: &Resource, object: &mut Value) -> bool {
+pub(super) fn after_create(resource: &Resource, object: &mut Value) -> bool {
     if is_namespace(resource) {
         namespaces::hold(object);
         object["status"] = json!({"phase": "Active"});
         true
     } else if is_crd(resource) {
-        crd::begin(api, resource, object);
+        object["status"] = crd::first_status(object);
         true
     } else {
         false

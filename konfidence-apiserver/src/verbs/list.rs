@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use konfidence_sdk::store::engine::{Document, EngineError, Listing};
-use serde_json::{Map, Value};
+use serde_json::Map;
+use serde_json::Value;
 
 use super::{engine_error, shape};
-use crate::field::FieldError;
+use crate::field::{FieldError, quoted};
 use crate::http::Call;
+use crate::http::params::Params;
 use crate::http::respond::Reply;
 use crate::selector::Selection;
 use crate::server::Api;
@@ -16,7 +18,7 @@ use crate::status::{ApiError, ApiResult};
 pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
     let selected = select(call)?;
     let objects = selected.objects.iter().map(|object| call.target.resource.show(object.json())).collect();
-    Ok(Reply::object(shape::many(call, objects, &Value::Object(selected.metadata), api.clock.now())))
+    Ok(Reply::object(shape::many(call, objects, selected.metadata, api.clock.now())?))
 }
 
 /// What a list holds.
@@ -36,9 +38,6 @@ pub(super) fn select(call: &Call) -> ApiResult<Selected> {
         .filter(|object| after.as_ref().is_none_or(|after| (object.namespace(), object.name()) > (&after.0, &after.1)))
         .filter(|object| selection.matches(&target.resource, object.json()));
     let mut metadata = Map::new();
-    if target.resource.custom {
-        metadata.insert("continue".into(), "".into());
-    }
     let mut objects: Vec<Arc<Document>> = Vec::new();
     if params.limit == 0 {
         objects.extend(left);
@@ -66,13 +65,16 @@ fn start(call: &Call) -> ApiResult<(Listing, Option<(String, String)>)> {
     let (params, target) = (&call.params, &call.target);
     let collection = super::collection(&target.resource)?;
     let namespace = target.namespace.as_deref();
-    let wanted = version(&params.resource_version)?;
+    check_options(params)?;
+    let wanted = version(&params.resource_version)
+        .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
     if !params.continue_token.is_empty() {
         if wanted.is_some_and(|version| version > 0) {
             return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
         }
-        let (revision, place) = token::read(&params.continue_token)
-            .ok_or_else(|| ApiError::bad_request("continue key is not valid: it was not made by this server"))?;
+        let (revision, place) = token::read(&params.continue_token).map_err(|why| {
+            ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+        })?;
         let listing = collection.list_at(revision, namespace).map_err(|error| match error {
             EngineError::Expired { .. } | EngineError::Ahead { .. } => ApiError::expired(
                 "The provided continue parameter is too old to display a consistent list result. You can start a new \
@@ -83,20 +85,9 @@ fn start(call: &Call) -> ApiResult<(Listing, Option<(String, String)>)> {
         })?;
         return Ok((listing, Some(place)));
     }
-    let exact = match (params.resource_version_match.as_str(), wanted) {
-        ("", wanted) => params.limit > 0 && wanted.is_some_and(|version| version > 0),
-        ("Exact", Some(version)) if version > 0 => true,
-        ("NotOlderThan", Some(_)) => false,
-        ("Exact" | "NotOlderThan", _) => {
-            return Err(ApiError::bad_list_options(FieldError::forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )));
-        }
-        (other, _) => {
-            let known = ["Exact", "NotOlderThan", ""].map(str::to_owned);
-            return Err(ApiError::bad_list_options(FieldError::not_supported("resourceVersionMatch", other, &known)));
-        }
+    let exact = match params.resource_version_match.as_str() {
+        "" => params.limit > 0 && wanted.is_some_and(|version| version > 0),
+        other => other == "Exact",
     };
     let wanted = wanted.unwrap_or_default();
     if exact {
@@ -110,38 +101,79 @@ fn start(call: &Call) -> ApiResult<(Listing, Option<(String, String)>)> {
     Ok((listing, None))
 }
 
+/// Refuses options that make no sense together.
+fn check_options(params: &Params) -> ApiResult<()> {
+    let field = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let wanted = params.resource_version_match.as_str();
+    if !wanted.is_empty() {
+        if params.resource_version.is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            errors.push(FieldError::forbidden(field, why));
+        }
+        if !params.continue_token.is_empty() {
+            errors.push(FieldError::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+        }
+        if !matches!(wanted, "Exact" | "NotOlderThan") {
+            let known = ["Exact", "NotOlderThan", ""].map(str::to_owned);
+            errors.push(FieldError::not_supported(field, wanted, &known));
+        }
+        if wanted == "Exact" && params.resource_version == "0" {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            errors.push(FieldError::forbidden(field, why));
+        }
+    }
+    if params.send_initial_events.is_some() {
+        errors.push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::bad_list_options(&errors)) }
+}
+
 /// A resourceVersion as a number; `None`: none is given.
-pub(super) fn version(text: &str) -> ApiResult<Option<u64>> {
+///
+/// # Errors
+/// Why it is no number.
+pub(super) fn version(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| {
-        ApiError::bad_request(format!("invalid resource version: strconv.ParseUint: parsing {text:?}: invalid syntax"))
+        let text = quoted(text);
+        format!("resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax")
     })
 }
 
-/// Continue tokens: the version of the list and the last place shown, opaque to clients.
+/// Continue tokens: the version of the list and the last place shown, as JSON in base64. Opaque to clients.
 mod token {
-    use std::fmt::Write;
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use serde_json::{Value, json};
+
+    use crate::json::text;
 
     pub(super) fn write(revision: u64, place: &(String, String)) -> String {
-        let plain = format!("{revision}/{}/{}", place.0, place.1);
-        plain.bytes().fold(String::with_capacity(plain.len() * 2), |mut hex, byte| {
-            // Writing into a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        let start = format!("{}/{}", place.0, place.1);
+        URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}).to_string())
     }
 
-    pub(super) fn read(token: &str) -> Option<(u64, (String, String))> {
-        if !token.is_ascii() || !token.len().is_multiple_of(2) {
-            return None;
+    pub(super) fn read(token: &str) -> Result<(u64, (String, String)), String> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| match error {
+            base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => {
+                format!("illegal base64 data at input byte {at}")
+            }
+            _ => format!("illegal base64 data at input byte {}", token.len().saturating_sub(1)),
+        })?;
+        if let Some(why) = crate::http::syntax::error(&bytes) {
+            return Err(why);
         }
-        let bytes: Option<Vec<u8>> =
-            (0..token.len()).step_by(2).map(|at| u8::from_str_radix(token.get(at..at + 2)?, 16).ok()).collect();
-        let plain = String::from_utf8(bytes?).ok()?;
-        let mut parts = plain.splitn(3, '/');
-        let revision = parts.next()?.parse().ok()?;
-        Some((revision, (parts.next()?.to_owned(), parts.next()?.to_owned())))
+        let token: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let version = text(&token, "/v");
+        if version != "meta.k8s.io/v1" {
+            return Err(format!("server does not recognize this encoded version {version:?}"));
+        }
+        let (namespace, name) = text(&token, "/start").split_once('/').ok_or("incorrect encoded start key")?;
+        let revision = token.get("rv").and_then(Value::as_u64).filter(|revision| *revision > 0);
+        let revision = revision.ok_or("incorrect encoded start resourceVersion 0")?;
+        Ok((revision, (namespace.to_owned(), name.to_owned())))
     }
 }

@@ -18,6 +18,7 @@ mod update;
 pub(crate) mod validate;
 mod watch;
 
+pub(crate) use create::manager;
 pub(crate) use shared_lines::SharedLines;
 
 use std::sync::Arc;
@@ -30,7 +31,6 @@ use serde_json::Value;
 use crate::builtin::reviews;
 use crate::field::FieldError;
 use crate::http::Call;
-use crate::http::body;
 use crate::http::path::Target;
 use crate::http::respond::Reply;
 use crate::resource::Resource;
@@ -41,32 +41,37 @@ use crate::status::{ApiError, ApiResult};
 pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Reply> {
     let target = &call.target;
     let resource = &target.resource;
+    if let Some(deprecation) = &resource.deprecation {
+        call.warn(deprecation.clone());
+    }
     if resource.collection.is_none() {
         return if *method == Method::POST && target.name.is_none() {
-            let review = body::object(&call.headers, &call.body)?.value;
-            prepare::check_kind(resource, &review)?;
-            Ok(Reply::created(reviews::answer(resource, review, &call.user, api.clock.now())))
+            let review = prepare::read(call)?.value;
+            Ok(Reply::created(reviews::answer(api, call, review)))
         } else {
-            Err(ApiError::method_not_allowed(Some(resource), &method.as_str().to_lowercase()))
+            Err(ApiError::method_not_allowed(None, ""))
         };
     }
-    let subresource = target.subresource.is_some();
-    // What discovery does not offer is not done.
-    let offered = |verb: &str| resource.verbs.contains(&verb);
+    let part = target.subresource.as_deref();
     // The path that shows all namespaces only shows.
     let everywhere = resource.namespaced && target.namespace.is_none();
-    let reply = match (method.as_str(), target.name.as_deref()) {
+    let is_namespaces = !resource.custom && resource.plural == "namespaces";
+    // What discovery does not offer is not done.
+    let offered = |verb: &str| resource.verbs.contains(&verb);
+    match (method.as_str(), target.name.as_deref()) {
         ("GET" | "HEAD", None) if call.params.watch => watch::run(api, call),
         ("GET" | "HEAD", None) => list::run(api, call),
-        ("GET" | "HEAD", Some(name)) => get::run(api, call, name),
-        ("POST", None) if offered("create") && (resource.custom || !everywhere) => create::run(api, call),
-        ("DELETE", None) if !everywhere && offered("deletecollection") => delete::collection(api, call),
-        ("DELETE", Some(name)) if !subresource && offered("delete") => delete::one(api, call, name),
+        ("GET" | "HEAD", Some(name)) if part != Some("finalize") => get::run(api, call, name),
+        ("POST", None) if !everywhere && offered("create") => create::run(api, call),
+        // Whoever serves custom resources looks at the method first, and at the name when it needs one.
+        ("POST", Some(_)) if resource.custom && part.is_none() => create::run(api, call),
+        ("PUT" | "PATCH", None) if resource.custom => Err(ApiError::bad_request("name must be provided")),
+        ("DELETE", None) if !everywhere && !is_namespaces && offered("deletecollection") => delete::collection(api, call),
+        ("DELETE", Some(name)) if part.is_none() && offered("delete") => delete::one(api, call, name),
         ("PUT", Some(name)) if offered("update") => update::run(api, call, name),
-        ("PATCH", Some(name)) if offered("patch") => patch::run(api, call, name),
-        (method, _) => Err(ApiError::method_not_allowed(Some(resource), verb(method))),
-    };
-    reply.map(|reply| reply.warn(resource.deprecation.clone()))
+        ("PATCH", Some(name)) if part != Some("finalize") && offered("patch") => patch::run(api, call, name),
+        (method, _) => Err(ApiError::method_not_allowed(resource.custom.then_some(resource.as_ref()), verb(method))),
+    }
 }
 
 fn verb(method: &str) -> &str {
@@ -75,7 +80,7 @@ fn verb(method: &str) -> &str {
         "PUT" => "update",
         "PATCH" => "patch",
         "DELETE" => "delete",
-        other => other,
+        _ => "",
     }
 }
 

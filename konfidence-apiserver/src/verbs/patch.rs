@@ -16,13 +16,6 @@ use crate::status::{ApiError, ApiResult};
 
 const CUSTOM: &[&str] =
     &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
-const BUILT_IN: &[&str] = &[
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-];
-
 pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let custom = call.target.resource.custom;
     let media_type = body::media_type(&call.headers);
@@ -33,40 +26,52 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     match media_type.as_str() {
         "application/json-patch+json" => {
             let patch = patch::json::parse(&call.body)?;
-            plain(api, call, name, &[], |object| patch::json::apply(&patch, object))
+            let show = |object: &Value| shown(custom, object);
+            plain(api, call, name, &[], &show, |object| patch::json::apply(&patch, object))
         }
         "application/merge-patch+json" => {
-            let patch = body::json(&call.body)?;
-            check_map(&patch.value, "error decoding patch: ")?;
-            plain(api, call, name, &patch.duplicates, |object| {
+            let patch = body::json(&call.body)
+                .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+            match &patch.value {
+                Value::Object(_) => {}
+                Value::Null => return Err(ApiError::bad_request("Invalid JSON Patch")),
+                other => {
+                    return Err(ApiError::bad_request(format!(
+                        "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                        prepare::go(other)
+                    )));
+                }
+            }
+            let show = |object: &Value| shown(custom, object);
+            plain(api, call, name, &patch.duplicates, &show, |object| {
                 json_patch::merge(object, &patch.value);
                 Ok(())
             })
         }
         "application/strategic-merge-patch+json" if !custom => {
-            let mut patch = body::json(&call.body)?;
+            let mut patch = body::json(&call.body).map_err(ApiError::bad_request)?;
             if patch.value.is_null() {
                 patch.value = json!({});
             }
-            check_map(&patch.value, "")?;
-            plain(api, call, name, &patch.duplicates, |object| strategic::apply(&patch.value, object))
+            if !patch.value.is_object() {
+                return Err(ApiError::bad_request(format!(
+                    "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                    prepare::go(&patch.value)
+                )));
+            }
+            let show = |_: &Value| strategic::in_go(&patch.value);
+            plain(api, call, name, &patch.duplicates, &show, |object| strategic::apply(&patch.value, object))
         }
         "application/apply-patch+yaml" => run_apply(api, call, name),
-        _ => Err(ApiError::unsupported_media_type(if custom { CUSTOM } else { BUILT_IN })),
+        _ if custom => Err(ApiError::unsupported_media_type(CUSTOM)),
+        _ => Err(ApiError::unknown_patch_type()),
     }
 }
 
-fn check_map(patch: &Value, doing: &str) -> ApiResult<()> {
-    let found = match patch {
-        Value::Object(_) | Value::Null => return Ok(()),
-        Value::Array(_) => "array",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-    };
-    Err(ApiError::bad_request(format!(
-        "{doing}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-    )))
+/// A patched object as a refusal shows it: the real server patches text, and what a patch does not touch stays as it was
+/// written, which for the built-in kinds is the order of their types.
+fn shown(custom: bool, object: &Value) -> String {
+    if custom { object.to_string() } else { crate::json::in_go_order(object, &["metadata"]) }
 }
 
 /// A patch that says what to change; whoever sends it owns what changes.
@@ -75,10 +80,10 @@ fn plain(
     call: &Call,
     name: &str,
     duplicates: &[String],
+    show: &dyn Fn(&Value) -> String,
     patch: impl Fn(&mut Value) -> ApiResult<()>,
 ) -> ApiResult<Reply> {
     let resource = &call.target.resource;
-    let warnings = std::cell::RefCell::new(Vec::new());
     let next = |_: &Document, old: &Value| -> ApiResult<Value> {
         if call.target.subresource.as_deref() == Some("scale") {
             let mut wanted = scale::of(resource, old)?;
@@ -87,16 +92,26 @@ fn plain(
         }
         let mut wanted = old.clone();
         patch(&mut wanted)?;
-        // A custom resource that is patched into another kind is told so as any other refused field.
-        if !resource.custom {
-            prepare::check_kind(resource, &wanted)?;
+        let refused = |why: String| ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", show(&wanted), why)]);
+        if resource.custom {
+            for (field, name) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
+                if text(&wanted, &format!("/{field}")).is_empty() {
+                    return Err(refused(format!("Object '{name}' is missing in '{wanted}'")));
+                }
+            }
+        } else if let Some(why) = prepare::other_kind(resource, text(&wanted, "/apiVersion"), text(&wanted, "/kind")) {
+            return Err(refused(why));
         }
+        prepare::check_named(&wanted, name)?;
         prepare::fit_to_path(call, &mut wanted, Some(name))?;
-        *warnings.borrow_mut() = prepare::decode(call, &mut wanted, duplicates, Origin::Patch)?;
+        prepare::decode(call, &mut wanted, duplicates, Origin::Patch(show))?;
+        if let Some(uid) = wanted.pointer("/metadata/uid").filter(|uid| Some(*uid) != old.pointer("/metadata/uid")) {
+            let error = FieldError::invalid("metadata.uid", uid.clone(), "field is immutable");
+            return Err(ApiError::invalid(&resource.group, &resource.kind, name, &vec![error.clone(), error]));
+        }
         Ok(wanted)
     };
-    let reply = update::replace(api, call, name, next)?;
-    Ok(reply.warn(warnings.take()))
+    update::replace(api, call, name, next)
 }
 
 /// A patch that says what should be there.
@@ -106,16 +121,15 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         let error = FieldError::required("fieldManager", "is required for apply patch");
         return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
     }
-    let decoded = body::yaml(&call.body)?;
+    let decoded = body::yaml(&call.body).map_err(|why| {
+        ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {why}"))
+    })?;
     let mut config = decoded.value;
-    let version = text(&config, "/apiVersion");
-    if !version.is_empty() && version != resource.api_version() {
-        return Err(ApiError::bad_request(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
-            resource.api_version()
-        )));
+    let (version, kind) = (text(&config, "/apiVersion"), text(&config, "/kind"));
+    if version != resource.api_version() || kind != resource.kind {
+        let version = if version.is_empty() { "/" } else { version };
+        return Err(ApiError::bad_request(format!("invalid object type: {version}, Kind={kind}")));
     }
-    prepare::check_kind(resource, &config)?;
     prepare::fit_to_path(call, &mut config, Some(name))?;
     if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
@@ -147,6 +161,7 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         resource.schema.default(&mut wanted);
         prepare::keep(call, &mut wanted, old);
         super::hooks::before_update(resource, call.target.subresource.as_deref(), &mut wanted, old);
+        super::hooks::fill(resource, &mut wanted);
         Ok(wanted)
     });
     match reply {

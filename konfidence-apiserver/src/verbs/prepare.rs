@@ -3,50 +3,146 @@
 use serde_json::{Map, Value, json};
 
 use super::validate;
+use crate::builtin;
 use crate::field::FieldError;
 use crate::http::Call;
+use crate::http::body::{self, Decoded, Unreadable};
 use crate::http::params::FieldValidation;
-use crate::json::text;
+use crate::json::{list, text};
 use crate::resource::{METADATA, Resource};
+use crate::schema::Schema;
 use crate::status::{ApiError, ApiResult};
 
-/// Refuses an object that is of another kind than its path says.
-pub(super) fn check_kind(resource: &Resource, object: &Value) -> ApiResult<()> {
+/// The object in the body of a request.
+///
+/// # Errors
+/// 415 for an encoding that is not served, 400 for what does not parse or is of another kind than its path says.
+pub(super) fn read(call: &Call) -> ApiResult<Decoded> {
+    let resource = &call.target.resource;
+    let decoded = body::object(&call.headers, &call.body).map_err(|error| match error {
+        Unreadable::MediaType => ApiError::unsupported_media_type(body::READ),
+        Unreadable::Syntax(why) => unrecognized(resource, &why, &call.body),
+    })?;
+    check_kind(resource, &decoded.value, &call.body)?;
+    Ok(decoded)
+}
+
+/// A body of which it is not even known what it is meant to be.
+fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> ApiError {
+    let kind = &resource.kind;
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+        excerpt(body)
+    ))
+}
+
+/// The beginning of a body, in hexadecimal if it does not look like JSON.
+fn excerpt(body: &[u8]) -> String {
+    const MOST: usize = 30;
+    let (head, more) = (body.get(..MOST).unwrap_or(body), if body.len() > MOST { " ..." } else { "" });
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
+        Some(_) => {
+            let hex: String = head.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}
+
+/// Refuses an object that is of another kind than its path says. `body`: as it came in.
+fn check_kind(resource: &Resource, object: &Value, body: &[u8]) -> ApiResult<()> {
     let Value::Object(fields) = object else {
-        return Err(ApiError::bad_request(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct",
-            crate::schema::kind_of(object)
-        )));
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct {{ \
+             APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+            go(object)
+        );
+        return Err(unrecognized(resource, &why, body));
     };
-    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (version, kind) = (text("apiVersion"), text("kind"));
+    for name in ["apiVersion", "kind"] {
+        if let Some(other) = fields.get(name).filter(|value| !value.is_string() && !value.is_null()) {
+            let why = format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field .{name} \
+                 of type string",
+                go(other)
+            );
+            return Err(unrecognized(resource, &why, body));
+        }
+    }
+    let (version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
+    if resource.custom {
+        if kind.is_empty() {
+            let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(body));
+            return Err(unrecognized(resource, &why, body));
+        }
+        if version != resource.api_version() {
+            return Err(ApiError::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({})",
+                resource.api_version()
+            )));
+        }
+        return Ok(());
+    }
     // A path says what an object is as well as the object does, for the built-in kinds.
-    if kind.is_empty() && resource.custom {
-        return Err(ApiError::bad_request(format!("Object 'Kind' is missing in '{}'", excerpt(object))));
+    match other_kind(resource, version, kind) {
+        None => Ok(()),
+        Some(why) => {
+            if resource.group == builtin::APIEXTENSIONS && version != resource.api_version() {
+                return Err(ApiError::bad_request(format!(
+                    "the API version in the data ({version}) does not match the expected API version ({})",
+                    resource.api_version()
+                )));
+            }
+            let kind = if kind.is_empty() { &resource.kind } else { kind };
+            let version = if version.is_empty() { &resource.version } else { version.rsplit('/').next().unwrap_or_default() };
+            Err(ApiError::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {}: {why}",
+                resource.kind
+            )))
+        }
     }
-    if version.is_empty() && resource.custom {
-        return Err(ApiError::bad_request(format!("Object 'apiVersion' is missing in '{}'", excerpt(object))));
+}
+
+/// Why an object of this version and kind is none of a built-in resource's; `None`: it is.
+pub(super) fn other_kind(resource: &Resource, version: &str, kind: &str) -> Option<String> {
+    let own = resource.api_version();
+    let version = if version.is_empty() { own.as_str() } else { version };
+    let kind = if kind.is_empty() { resource.kind.as_str() } else { kind };
+    if version == own && kind == resource.kind {
+        return None;
     }
-    if !version.is_empty() && version != resource.api_version() {
+    if builtin::is_known(version, kind) {
+        let group = match resource.group.split('.').next().unwrap_or_default() {
+            "" | "events" => "core",
+            group => group,
+        };
+        let package = version.rsplit('/').next().unwrap_or_default();
+        return Some(format!("converting ({package}.{kind}) to ({group}.{}): unknown conversion", resource.kind));
+    }
+    Some(format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""))
+}
+
+/// What Go's JSON decoder calls a value.
+pub(super) fn go(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Refuses an object that does not name itself.
+pub(super) fn check_named(object: &Value, name: &str) -> ApiResult<()> {
+    if text(object, "/metadata/name").is_empty() {
         return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({})",
-            resource.api_version()
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind && !resource.custom {
-        return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): no kind {kind:?} is registered for version \
-             \"{}\" at this path",
-            resource.kind,
-            resource.api_version()
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )));
     }
     Ok(())
-}
-
-fn excerpt(object: &Value) -> String {
-    let text = object.to_string();
-    if text.chars().count() > 100 { format!("{}...", text.chars().take(100).collect::<String>()) } else { text }
 }
 
 /// Fits the metadata to the path: the namespace is filled in, a name or a namespace that says otherwise is refused.
@@ -95,52 +191,82 @@ pub(super) fn fit_to_path(call: &Call, object: &mut Value, name: Option<&str>) -
 }
 
 /// How an object came in, for the words of a refusal.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'a> {
     /// As a whole object.
     Body,
-    /// As the result of a patch.
-    Patch,
+    /// As the result of a patch; how a refusal shows it.
+    Patch(&'a dyn Fn(&Value) -> String),
 }
 
-/// Drops what no schema knows, fills in defaults, and gives back the warnings.
+/// Drops what no schema knows, fills in defaults, and leaves the warnings with the call.
 ///
 /// # Errors
-/// 400 (of a patch 422) for unknown or duplicate fields under strict validation, 400 for a value of a type that the
+/// 400 (of a patch 422) for unknown or duplicate fields under strict validation, and for a value of a type that the
 /// metadata or a built-in kind cannot hold.
-pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], origin: Origin) -> ApiResult<Vec<String>> {
+pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], origin: Origin<'_>) -> ApiResult<()> {
     let resource = &call.target.resource;
+    let shown = match origin {
+        Origin::Patch(show) => show(object),
+        Origin::Body => String::new(),
+    };
+    let kind = match text(object, "/kind") {
+        "" => resource.kind.clone(),
+        kind => kind.to_owned(),
+    };
+    let refused = |why: &str| match origin {
+        Origin::Body => ApiError::bad_request(format!(
+            "{kind} in version {:?} cannot be handled as a {}: {why}",
+            resource.version, resource.kind
+        )),
+        Origin::Patch(_) => {
+            ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", shown.clone(), why)])
+        }
+    };
     resource.schema.drop_nulls(object);
     drop_empty_metadata(object);
     if let Some(why) = validate::undecodable(resource, object) {
-        return Err(ApiError::bad_request(undecodable(resource, &why)));
+        return Err(refused(&why));
     }
-    let mut strange: Vec<String> = duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
-    let strict = call.params.field_validation == FieldValidation::Strict;
-    let received = if strict && origin == Origin::Patch { object.to_string() } else { String::new() };
+    let mut strange: Vec<(String, &str)> = duplicates.iter().map(|path| (path.clone(), "duplicate")).collect();
     let mut unknown = resource.schema.prune(object);
-    if let Some(metadata) = object.get_mut("metadata").filter(|metadata| metadata.is_object()) {
-        unknown.extend(METADATA.prune(metadata).into_iter().map(|path| format!("metadata.{path}")));
-    }
     unknown.sort();
-    strange.extend(unknown.into_iter().map(|path| format!("unknown field {path:?}")));
+    let mut of_metadata = Vec::new();
+    if let Some(metadata) = object.get_mut("metadata").filter(|metadata| metadata.is_object()) {
+        of_metadata.extend(METADATA.prune(metadata).into_iter().map(|path| format!("metadata.{path}")));
+    }
+    of_metadata.sort();
+    strange.extend(of_metadata.into_iter().chain(unknown).map(|path| (path, "unknown")));
+    if !resource.custom && strange.len() > 1 && matches!(origin, Origin::Body) {
+        // A built-in kind is decoded field by field, and each is told where it comes.
+        let paths: Vec<String> = strange.iter().map(|(path, _)| path.clone()).collect();
+        let met = body::order(&call.body, &paths);
+        strange.sort_by_key(|(path, _)| met.iter().rposition(|one| one == path));
+    }
+    let strange: Vec<String> = strange.into_iter().map(|(path, what)| format!("{what} field {path:?}")).collect();
     resource.schema.default(object);
     match call.params.field_validation {
-        FieldValidation::Ignore => Ok(Vec::new()),
-        FieldValidation::Warn => Ok(strange),
-        FieldValidation::Strict if strange.is_empty() => Ok(strange),
-        FieldValidation::Strict => {
-            let why = format!("strict decoding error: {}", strange.join(", "));
-            Err(match origin {
-                Origin::Body => ApiError::bad_request(undecodable(resource, &why)),
-                Origin::Patch => ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", received, why)]),
-            })
-        }
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => strange.into_iter().for_each(|warning| call.warn(warning)),
+        FieldValidation::Strict if strange.is_empty() => {}
+        FieldValidation::Strict => return Err(refused(&format!("strict decoding error: {}", strange.join(", ")))),
     }
+    Ok(())
 }
 
-fn undecodable(resource: &Resource, why: &str) -> String {
-    format!("{} in version {:?} cannot be handled as a {}: {why}", resource.kind, resource.version, resource.kind)
+/// A finalizer without a domain may be somebody else's, too.
+fn doubtful_finalizers(call: &Call, object: &Value) {
+    if !call.target.resource.custom {
+        return;
+    }
+    for finalizer in list(object, "/metadata/finalizers").iter().filter_map(Value::as_str) {
+        if !finalizer.contains('/') && !matches!(finalizer, "foregroundDeletion" | "orphan" | "kubernetes") {
+            call.warn(format!(
+                "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name to avoid accidental \
+                 conflicts with other finalizer writers"
+            ));
+        }
+    }
 }
 
 /// `null` and empty maps in the metadata say the same as nothing.
@@ -196,14 +322,14 @@ pub(super) fn keep(call: &Call, object: &mut Value, old: &Value) {
     }
     let before = old.get("metadata").and_then(Value::as_object);
     if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-        for name in [
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-            "uid",
-            "creationTimestamp",
-            "generateName",
-        ] {
+        // Of these a client's word counts for nothing.
+        for name in ["generation", "creationTimestamp", "selfLink"] {
+            match before.and_then(|before| before.get(name)) {
+                Some(value) => metadata.insert(name.into(), value.clone()),
+                None => metadata.remove(name),
+            };
+        }
+        for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "uid"] {
             if !metadata.contains_key(name)
                 && let Some(value) = before.and_then(|before| before.get(name))
             {
@@ -213,39 +339,26 @@ pub(super) fn keep(call: &Call, object: &mut Value, old: &Value) {
     }
 }
 
-/// Counts in a write that is only pretended what the engine counts in one that happens.
-pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Value) {
-    let counts = |name: &str| name != "metadata" && name != "apiVersion" && !(name == "status" && resource.status);
-    let content = |object: &Value| -> Map<String, Value> {
-        let fields = object.as_object().into_iter().flatten();
-        fields.filter(|(name, _)| counts(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
-    };
-    if resource.counts_generations() && content(object) != content(old) {
-        let generation = old.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default();
-        object["metadata"]["generation"] = (generation + 1).into();
-    }
-}
-
 /// Refuses what is not legal.
 pub(super) fn check(call: &Call, object: &Value, old: Option<&Value>) -> ApiResult<()> {
     let resource = &call.target.resource;
-    let errors = validate::check(resource, object, old);
+    let errors = validate::check(resource, object, old, call.target.subresource.as_deref());
     if errors.is_empty() {
+        doubtful_finalizers(call, object);
         return Ok(());
     }
     let name = text(object, "/metadata/name");
-    // A custom resource is called what it calls itself.
-    let kind = match text(object, "/kind") {
-        own if resource.custom && !own.is_empty() => own,
-        _ => &resource.kind,
-    };
-    let group = match text(object, "/apiVersion") {
-        own if resource.custom && !own.is_empty() => own.rsplit_once('/').map_or("", |(group, _)| group),
-        _ => &resource.group,
-    };
-    let errors: Vec<FieldError> = match call.target.subresource.as_deref() {
-        Some("status") if resource.custom => errors.into_iter().map(FieldError::within_status).collect(),
-        _ => errors,
-    };
+    // A custom resource is called what it calls itself; that it is wrong about that is one of the errors.
+    let kind = if resource.custom { text(object, "/kind") } else { &resource.kind };
+    // The newer events are checked as the core ones that they are stored as.
+    let group = if resource.kind == "Event" && !resource.custom { "" } else { resource.group.as_str() };
+    let group = if resource.custom { text(object, "/apiVersion").split_once('/').unwrap_or_default().0 } else { group };
     Err(ApiError::invalid(group, kind, name, &errors))
+}
+
+/// Turns a legal object into what is stored of it: whole numbers are written as such.
+pub(super) fn settle(resource: &Resource, object: &mut Value) {
+    if resource.custom {
+        Schema::whole_numbers(object);
+    }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::field::FieldError;
+use crate::http::Call;
+use crate::http::body::{self, Unreadable};
 use crate::json::text;
 use crate::resource::Resource;
 use crate::status::{ApiError, ApiResult};
@@ -34,18 +35,34 @@ pub(super) fn of(resource: &Resource, object: &Value) -> ApiResult<Value> {
     Ok(scale)
 }
 
+/// The scale in the body of a request.
+///
+/// # Errors
+/// 415 and 400 for a body that cannot be read, and for one that is no scale of this object.
+pub(super) fn read(call: &Call, name: &str) -> ApiResult<Value> {
+    let decoded = body::object(&call.headers, &call.body).map_err(|error| match error {
+        Unreadable::MediaType => ApiError::unsupported_media_type(body::READ),
+        Unreadable::Syntax(why) => ApiError::bad_request(why),
+    })?;
+    let scale = decoded.value;
+    if text(&scale, "/kind") != "Scale" {
+        return Err(ApiError::bad_request(
+            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"",
+        ));
+    }
+    let own = text(&scale, "/metadata/name");
+    if !own.is_empty() && own != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({own}) does not match the name on the URL ({name})"
+        )));
+    }
+    Ok(scale)
+}
+
 /// The object with the replicas that a scale asks for.
 pub(super) fn onto(resource: &Resource, object: &Value, scale: &Value) -> ApiResult<Value> {
     let paths = resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
-    if scale.get("kind").and_then(Value::as_str).is_some_and(|kind| kind != "Scale") {
-        return Err(ApiError::bad_request("the object provided is unrecognized (must be of type Scale)"));
-    }
     let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or_default();
-    if replicas < 0 {
-        let error = FieldError::invalid("spec.replicas", replicas, "should be a non-negative integer");
-        let name = text(object, "/metadata/name");
-        return Err(ApiError::invalid("autoscaling", "Scale", name, &vec![error]));
-    }
     let mut next = object.clone();
     let mut place = &mut next;
     for name in paths.spec.split('.').filter(|name| !name.is_empty()) {

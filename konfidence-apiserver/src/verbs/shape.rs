@@ -1,22 +1,26 @@
 //! Objects in the form that the client asked for.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::http::Call;
-use crate::http::accept::Form;
+use crate::http::accept::{Form, Meta};
 use crate::resource::Resource;
+use crate::status::{ApiError, ApiResult};
 use crate::table;
 
 /// One object.
-pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> Value {
+///
+/// # Errors
+/// For a form that is a list's, and for a table whose rows are to hold what no table holds.
+pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> ApiResult<Value> {
     match call.accept.form {
-        Form::Whole => object.clone(),
-        Form::Metadata => partial(object),
+        Form::Whole => Ok(object.clone()),
+        Form::Metadata => Ok(old_version(call, partial(object))),
+        Form::MetadataList => Err(ApiError::untyped("content is not a list")),
         Form::Table => {
             let metadata = json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
-            let rows = [object];
-            table::of(&call.target.resource, rows, &metadata, &call.params.include_object, now)
+            table(call, [object], &metadata, now)
         }
     }
 }
@@ -25,29 +29,97 @@ pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> Value {
 pub(super) fn scale(call: &Call, scale: Value, now: Timestamp) -> Value {
     match call.accept.form {
         Form::Whole => scale,
-        Form::Metadata => partial(&scale),
+        Form::Metadata | Form::MetadataList => partial(&scale),
         Form::Table => table::of_scale(&scale, &call.params.include_object, now),
     }
 }
 
 /// A list of objects.
-pub(super) fn many(call: &Call, objects: Vec<Value>, metadata: &Value, now: Timestamp) -> Value {
+///
+/// # Errors
+/// As [`one`], for a form that is an object's.
+pub(super) fn many(call: &Call, objects: Vec<Value>, mut metadata: Map<String, Value>, now: Timestamp) -> ApiResult<Value> {
     let resource = &call.target.resource;
     match call.accept.form {
-        Form::Whole => json!({
-            "apiVersion": resource.api_version(),
-            "kind": resource.list_kind,
-            "metadata": metadata,
-            "items": objects.into_iter().map(|object| item(resource, object)).collect::<Vec<_>>(),
-        }),
-        Form::Metadata => json!({
-            "apiVersion": "meta.k8s.io/v1",
-            "kind": "PartialObjectMetadataList",
-            "metadata": metadata,
-            "items": objects.iter().map(partial).collect::<Vec<_>>(),
-        }),
-        Form::Table => table::of(resource, &objects, metadata, &call.params.include_object, now),
+        Form::Whole => {
+            if resource.custom {
+                metadata.entry("continue").or_insert_with(|| "".into());
+            }
+            Ok(json!({
+                "apiVersion": resource.api_version(),
+                "kind": resource.list_kind,
+                "metadata": metadata,
+                "items": objects.into_iter().map(|object| item(resource, object)).collect::<Vec<_>>(),
+            }))
+        }
+        Form::Metadata => {
+            let list = if resource.custom {
+                "*unstructured.UnstructuredList".to_owned()
+            } else {
+                format!("*{}.{}", internal_package(resource), resource.list_kind)
+            };
+            Err(ApiError::no_such_form(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({list})"
+            )))
+        }
+        Form::MetadataList => Ok(old_version(
+            call,
+            json!({
+                "apiVersion": "meta.k8s.io/v1",
+                "kind": "PartialObjectMetadataList",
+                "metadata": metadata,
+                "items": objects.iter().map(partial).collect::<Vec<_>>(),
+            }),
+        )),
+        Form::Table => table(call, &objects, &Value::Object(metadata), now),
     }
+}
+
+/// A table of objects.
+pub(super) fn table<'a>(
+    call: &Call,
+    objects: impl IntoIterator<Item = &'a Value>,
+    metadata: &Value,
+    now: Timestamp,
+) -> ApiResult<Value> {
+    let include = call.params.include_object.as_str();
+    if !matches!(include, "" | "Metadata" | "Object" | "None") {
+        return Err(ApiError::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {include:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        )));
+    }
+    Ok(old_version(call, table::of(&call.target.resource, objects, metadata, include, now)))
+}
+
+/// Where the group of a built-in kind is at home.
+fn internal_package(resource: &Resource) -> &str {
+    match resource.group.split('.').next().unwrap_or_default() {
+        "" | "events" => "core",
+        group => group,
+    }
+}
+
+/// Tables and metadata in the version that the client asked for.
+pub(super) fn old_version(call: &Call, mut value: Value) -> Value {
+    fn rename(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(version) = fields.get_mut("apiVersion").filter(|version| *version == "meta.k8s.io/v1") {
+                    *version = "meta.k8s.io/v1beta1".into();
+                }
+                for name in ["rows", "items", "object"] {
+                    fields.get_mut(name).into_iter().for_each(rename);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(rename),
+            _ => {}
+        }
+    }
+    if call.accept.meta == Meta::V1Beta1 {
+        rename(&mut value);
+    }
+    value
 }
 
 /// Items of built-in kinds do not repeat the kind of their list; custom ones do.

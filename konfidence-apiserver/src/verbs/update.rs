@@ -1,14 +1,16 @@
 //! Replacing an object, its status, or what another subresource shows of it.
 
-use konfidence_sdk::store::engine::{Document, Scope, Written};
+use std::cell::RefCell;
+
+use konfidence_sdk::store::engine::{Document, Outcome, Scope};
 use serde_json::Value;
 
 use super::prepare::{self, Origin};
 use super::{create, read_modify_write, scale, shape};
 use crate::apply;
-use crate::field::FieldError;
+use crate::field::quoted;
+use crate::http::Call;
 use crate::http::respond::Reply;
-use crate::http::{Call, body};
 use crate::json::text;
 use crate::resource::Resource;
 use crate::server::Api;
@@ -16,34 +18,58 @@ use crate::status::{ApiError, ApiResult};
 
 pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let resource = &call.target.resource;
-    let decoded = body::object(&call.headers, &call.body)?;
     if call.target.subresource.as_deref() == Some("scale") {
-        return replace(api, call, name, |_, old| scale::onto(resource, old, &decoded.value));
+        let scale = scale::read(call, name)?;
+        return replace(api, call, name, |_, old| {
+            let wanted = scale::onto(resource, old, &scale)?;
+            check_version(resource, name, &scale, false)?;
+            Ok(wanted)
+        });
     }
+    let decoded = prepare::read(call)?;
     let mut object = decoded.value;
-    prepare::check_kind(resource, &object)?;
+    prepare::check_named(&object, name)?;
     prepare::fit_to_path(call, &mut object, Some(name))?;
-    let warnings = prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
-    if super::collection(resource)?.get(call.target.namespace(), name).is_none() {
-        if creates_on_update(resource) {
-            return Ok(create::finish(api, call, object, Some(&create::manager(call, false)))?.warn(warnings));
-        }
-        return Err(ApiError::not_found(resource, name));
+    prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
+    let present = super::collection(resource)?.get(call.target.namespace(), name);
+    if present.is_none() && creates_on_update(resource) {
+        return create::finish(api, call, object, Some(&create::manager(call, false)));
     }
-    check_version(resource, name, &object)?;
-    check_uid(call, name, &object)?;
-    Ok(replace(api, call, name, |_, _| Ok(object.clone()))?.warn(warnings))
+    let conditional = resource.custom || matches!(resource.kind.as_str(), "Lease" | "CustomResourceDefinition");
+    if let Some(present) = present {
+        check_uid(resource, name, &object, &present)?;
+        check_version(resource, name, &object, conditional)?;
+    }
+    replace(api, call, name, |_, _| Ok(object.clone()))
 }
 
-/// Custom resources may only be replaced by somebody who has read them.
-fn check_version(resource: &Resource, name: &str, object: &Value) -> ApiResult<()> {
+/// Custom resources may only be replaced by somebody who has read them; a version has to be one.
+fn check_version(resource: &Resource, name: &str, object: &Value, conditional: bool) -> ApiResult<()> {
     let version = text(object, "/metadata/resourceVersion");
-    let conditional = resource.custom || matches!(resource.kind.as_str(), "Lease" | "CustomResourceDefinition");
-    if version.is_empty() && conditional {
-        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(ApiError::invalid(&resource.group, &resource.kind, name, &vec![error]));
+    if matches!(version, "" | "0") {
+        return if conditional { Err(ApiError::unconditional(resource, name)) } else { Ok(()) };
     }
-    Ok(())
+    match version.parse::<u64>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(ApiError::untyped(format!("strconv.ParseUint: parsing {}: invalid syntax", quoted(version)))),
+    }
+}
+
+/// Whoever means another object of the same name has to be told; the real server tells it in the words of its store.
+fn check_uid(resource: &Resource, name: &str, object: &Value, present: &Document) -> ApiResult<()> {
+    let uid = text(object, "/metadata/uid");
+    if uid.is_empty() || uid == present.uid() {
+        return Ok(());
+    }
+    let group = if resource.custom { format!("{}/", resource.group) } else { String::new() };
+    let namespace = if resource.namespaced { format!("{}/", present.namespace()) } else { String::new() };
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{name}, ResourceVersion: 0, \
+         AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+        resource.plural,
+        present.uid()
+    );
+    Err(ApiError::conflict(resource, name, &why))
 }
 
 /// Kinds that clients write without knowing whether they exist.
@@ -65,6 +91,9 @@ pub(super) fn replace(
         prepare::keep(call, &mut wanted, old);
         super::hooks::before_update(resource, call.target.subresource.as_deref(), &mut wanted, old);
         apply::track(old, &mut wanted, &resource.ownership, &manager, api.clock.now());
+        if manager.subresource == "scale" {
+            forget_time(&mut wanted);
+        }
         Ok(wanted)
     })
 }
@@ -81,58 +110,75 @@ pub(super) fn change(
     let scope = if status { Scope::Status } else { Scope::Main };
     let checked = |current: &Document| -> ApiResult<Value> {
         let old = resource.show(current.json());
-        let wanted = next(current, &old)?;
+        let mut wanted = next(current, &old)?;
         check_preconditions(resource, name, &wanted, current)?;
         prepare::check(call, &wanted, Some(&old))?;
+        prepare::settle(resource, &mut wanted);
+        if let Some(Value::Object(metadata)) = wanted.get_mut("metadata") {
+            // No version, and version 0, stand for the present one.
+            metadata.insert("resourceVersion".into(), current.resource_version().into());
+        }
         Ok(wanted)
     };
     if call.params.dry_run {
         let current = super::read(&call.target, name)?;
-        let mut pretended = checked(&current)?;
-        prepare::count_generation(resource, &mut pretended, current.json());
-        return Ok(answer(api, call, &pretended));
+        let mut wanted = checked(&current)?;
+        count_generation(resource, &mut wanted, &resource.show(current.json()), status);
+        return answer(api, call, &wanted);
     }
     let _whole = super::hooks::whole(api, resource);
-    let written = read_modify_write(&call.target, name, scope, |current| Ok(resource.store(checked(current)?)))?;
+    let last = RefCell::new(Value::Null);
+    let written = read_modify_write(&call.target, name, scope, |current| {
+        let wanted = checked(current)?;
+        last.replace(wanted.clone());
+        Ok(resource.store(wanted))
+    })?;
     super::hooks::written(api, resource, &written);
-    Ok(written_answer(api, call, &written))
+    if written.outcome == Outcome::Removed {
+        // The write took the last finalizer: it is answered as if it had been stored, and is gone.
+        return answer(api, call, &last.take());
+    }
+    answer(api, call, &resource.show(written.object.json()))
 }
 
-fn written_answer(api: &Api, call: &Call, written: &Written) -> Reply {
-    answer(api, call, &call.target.resource.show(written.object.json()))
+/// A scale does not carry the times of its owners, so the real server loses the time of this one.
+fn forget_time(object: &mut Value) {
+    let entries = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if entry.get("subresource").and_then(Value::as_str) == Some("scale") {
+            entry.remove("time");
+        }
+    }
 }
 
-fn answer(api: &Api, call: &Call, shown: &Value) -> Reply {
+/// What the engine would do to the generation.
+fn count_generation(resource: &Resource, wanted: &mut Value, old: &Value, status: bool) {
+    let counts = resource.counts_generations();
+    let content = |object: &Value| {
+        let mut object = object.clone();
+        if let Value::Object(fields) = &mut object {
+            fields.retain(|name, _| name != "metadata" && !(resource.status && name == "status"));
+        }
+        object
+    };
+    if counts && !status && content(wanted) != content(old) {
+        let generation = old.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default();
+        wanted["metadata"]["generation"] = (generation + 1).into();
+    }
+}
+
+fn answer(api: &Api, call: &Call, shown: &Value) -> ApiResult<Reply> {
     if call.target.subresource.as_deref() == Some("scale")
         && let Ok(scale) = scale::of(&call.target.resource, shown)
     {
-        return Reply::object(scale);
+        return Ok(Reply::object(scale));
     }
-    Reply::object(shape::one(call, shown, api.clock.now()))
-}
-
-/// Who replaces an object by its uid means that object; a patch that says another uid wants to change it.
-fn check_uid(call: &Call, name: &str, wanted: &Value) -> ApiResult<()> {
-    let resource = &call.target.resource;
-    let current = super::read(&call.target, name)?;
-    let uid = text(wanted, "/metadata/uid");
-    if uid.is_empty() || uid == current.uid() {
-        return Ok(());
-    }
-    let place = [&resource.group, &resource.plural, call.target.namespace(), name];
-    let key: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
-    let why = format!(
-        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
-         Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-        key.join("/"),
-        current.uid()
-    );
-    Err(ApiError::conflict(resource, name, &why))
+    Ok(Reply::object(shape::one(call, shown, api.clock.now())?))
 }
 
 fn check_preconditions(resource: &Resource, name: &str, wanted: &Value, current: &Document) -> ApiResult<()> {
     let version = text(wanted, "/metadata/resourceVersion");
-    if !version.is_empty() && version != current.resource_version() {
+    if !matches!(version, "" | "0") && version != current.resource_version() {
         return Err(ApiError::stale(resource, name));
     }
     Ok(())

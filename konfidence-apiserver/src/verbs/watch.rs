@@ -16,7 +16,9 @@ use super::{engine_error, shape};
 use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::accept::Form;
-use crate::http::respond::{Reply, line};
+use crate::http::params::Params;
+use crate::http::respond::Reply;
+use crate::json::list;
 use crate::resource::Resource;
 use crate::selector::Selection;
 use crate::server::Api;
@@ -27,6 +29,8 @@ use crate::table;
 const LIFETIME: Duration = Duration::from_mins(30);
 /// How often a quiet watch says how far it is.
 const BOOKMARKS: Duration = Duration::from_mins(1);
+/// How long before its end a watch says so once more.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Marks the bookmark after the initial objects.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -34,8 +38,11 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
     let (params, target) = (&call.params, &call.target);
     let resource = Arc::clone(&target.resource);
     let selection = Selection::of(&resource, &params.label_selector, &params.field_selector)?;
-    let from = super::list::version(&params.resource_version)?;
-    check_initial_events(call)?;
+    check_options(params)?;
+    let from = super::list::version(&params.resource_version).map_err(ApiError::untyped)?;
+    if !matches!(params.include_object.as_str(), "" | "Metadata" | "Object" | "None") {
+        shape::table(call, [], &Value::Null, api.clock.now())?;
+    }
     let collection = super::collection(&resource)?;
     let namespace = target.namespace.as_deref();
 
@@ -51,7 +58,7 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
             // Not copied yet: a client that never reads must not cost a copy of everything.
             pending.push_back(Line::Initial(Arc::clone(object)));
         }
-        if params.send_initial_events == Some(true) {
+        if params.send_initial_events == Some(true) && params.bookmarks {
             pending.push_back(Line::Bookmark { revision: listing.revision, initial_end: true });
         }
         listing.revision
@@ -67,7 +74,12 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
     };
     let lifetime = params.timeout_seconds.filter(|seconds| *seconds > 0).map_or(LIFETIME, Duration::from_secs);
     let now = Instant::now();
-    let mut bookmarks = interval_at(now + BOOKMARKS, BOOKMARKS);
+    // The last one comes shortly before the end, so that the next watch of this client has little to catch up with.
+    let first = lifetime.checked_sub(LAST_BOOKMARK).map_or(BOOKMARKS, |last| {
+        let whole = last.as_secs() / BOOKMARKS.as_secs();
+        if whole == 0 { last } else { BOOKMARKS }
+    });
+    let mut bookmarks = interval_at(now + first, BOOKMARKS);
     bookmarks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let stream = Stream {
         api: Arc::clone(api),
@@ -90,19 +102,28 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
     Ok(Reply::lines(lines.boxed()))
 }
 
-fn check_initial_events(call: &Call) -> ApiResult<()> {
-    let params = &call.params;
-    match (params.send_initial_events, params.resource_version_match.as_str()) {
-        (Some(_), "NotOlderThan") | (None, "") => Ok(()),
-        (Some(_), _) => Err(ApiError::bad_list_options(FieldError::forbidden(
-            "resourceVersionMatch",
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ))),
-        (None, _) => Err(ApiError::bad_list_options(FieldError::forbidden(
-            "resourceVersionMatch",
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ))),
+/// Refuses options that make no sense together.
+fn check_options(params: &Params) -> ApiResult<()> {
+    let field = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let wanted = params.resource_version_match.as_str();
+    if params.send_initial_events.is_some() && wanted != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.push(FieldError::forbidden(field, why));
     }
+    if !wanted.is_empty() {
+        if params.send_initial_events.is_none() {
+            let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+            errors.push(FieldError::forbidden(field, why));
+        }
+        if wanted != "NotOlderThan" {
+            errors.push(FieldError::not_supported(field, wanted, &["NotOlderThan".to_owned()]));
+        }
+        if !params.continue_token.is_empty() {
+            errors.push(FieldError::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::bad_list_options(&errors)) }
 }
 
 /// A version that is gone, and one that has not been here: a server that lost its memory counts anew, and its clients
@@ -214,14 +235,18 @@ impl Stream {
         };
         let object = match self.form {
             Form::Whole => object,
-            Form::Metadata => shape::partial(&object),
+            Form::Metadata | Form::MetadataList => shape::partial(&object),
             Form::Table => {
                 let metadata = json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
                 let now = self.api.clock.now();
                 let rows: &[Value] = if kind == "BOOKMARK" { &[] } else { std::slice::from_ref(&object) };
                 let mut table = table::of(&self.resource, rows, &metadata, &self.include, now);
                 if kind == "BOOKMARK" {
-                    table["rows"] = json!([{"cells": [], "object": shape::partial(&object)}]);
+                    let mut cells = vec![Value::Null; list(&table, "/columnDefinitions").len()];
+                    if let Some(first) = cells.first_mut() {
+                        *first = "".into();
+                    }
+                    table["rows"] = json!([{"cells": cells, "object": shape::partial(&object)}]);
                 }
                 if self.tables > 0 {
                     table["columnDefinitions"] = Value::Null;
@@ -234,7 +259,7 @@ impl Stream {
     }
 
     fn bookmark(&self, revision: u64, initial_end: bool) -> Value {
-        let mut metadata = json!({"creationTimestamp": null, "resourceVersion": revision.to_string()});
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
         if initial_end {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
@@ -261,5 +286,7 @@ fn error_line(error: &ApiError) -> Bytes {
 }
 
 fn line_of(event: &Value) -> Bytes {
-    line(event).into()
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
 }

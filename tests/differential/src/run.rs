@@ -103,7 +103,7 @@ impl World {
 
     fn request(&self, step: &Step) -> Request<Vec<u8>> {
         let mut request =
-            Request::builder().method(step.method.as_str()).uri(self.filled(&step.path).replace(' ', "%20"));
+            Request::builder().method(step.method.as_str()).uri(escaped(&self.filled(&step.path)));
         let mut named = false;
         for (name, value) in &step.headers {
             named |= name == "content-type";
@@ -137,6 +137,11 @@ impl World {
         }
         filled
     }
+}
+
+/// What a path is written with for people and not sent with.
+fn escaped(path: &str) -> String {
+    path.replace(' ', "%20").replace('>', "%3E").replace('<', "%3C")
 }
 
 fn yaml(step: &Step) -> bool {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
-use crate::status::{ApiError, ApiResult};
+use super::body::Unreadable;
 
 /// What every body starts with.
 const MAGIC: &[u8] = b"k8s\0";
@@ -55,9 +55,12 @@ pub(super) enum Kind {
 /// Reads a body of one of the kinds that have a protobuf form here.
 ///
 /// # Errors
-/// 415 for another kind, 400 for bytes that are no such message.
-pub(crate) fn decode(body: &[u8]) -> ApiResult<Value> {
-    let broken = || ApiError::bad_request("the body is no Kubernetes protobuf message");
+/// When the kind has none, or for bytes that are no such message.
+pub(crate) fn decode(body: &[u8]) -> Result<Value, Unreadable> {
+    let broken = || {
+        let why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
+        Unreadable::Syntax(why.to_owned())
+    };
     let envelope = body.strip_prefix(MAGIC).ok_or_else(broken)?;
     let (mut api_version, mut kind, mut raw): (String, String, &[u8]) = Default::default();
     for (number, wire) in fields(envelope).ok_or_else(broken)? {
@@ -73,8 +76,7 @@ pub(crate) fn decode(body: &[u8]) -> ApiResult<Value> {
             _ => {}
         }
     }
-    let message = messages::of(&api_version, &kind)
-        .ok_or_else(|| ApiError::unsupported_media_type(&["application/json", "application/yaml"]))?;
+    let message = messages::of(&api_version, &kind).ok_or(Unreadable::MediaType)?;
     let mut object = read(raw, message).ok_or_else(broken)?;
     object.insert("apiVersion".into(), api_version.into());
     object.insert("kind".into(), kind.into());
@@ -245,9 +247,9 @@ mod tests {
             // Whatever is missing, nothing panics; a cut message is refused or lacks its end.
             let _ = decode(&whole[..end]);
         }
-        assert_eq!(decode(b"k8s\0\xff").expect_err("refused").code, 400);
-        assert_eq!(decode(b"{}").expect_err("refused").code, 400);
+        assert!(matches!(decode(b"k8s\0\xff"), Err(Unreadable::Syntax(_))));
+        assert!(matches!(decode(b"{}"), Err(Unreadable::Syntax(_))));
         let stage = enveloped("konfidence.cloud/v1alpha1", "Stage", b"");
-        assert_eq!(decode(&stage).expect_err("refused").code, 415);
+        assert!(matches!(decode(&stage), Err(Unreadable::MediaType)));
     }
 }

@@ -14,9 +14,22 @@ pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         "Secret" => secret(object, old),
         "Lease" => lease(object),
         "Event" => event(resource, object),
+        "Namespace" => namespace(object),
         "CustomResourceDefinition" => crd::validate::check(object, old),
         _ => Vec::new(),
     }
+}
+
+/// A namespace is on its way out exactly when it says so.
+fn namespace(object: &Value) -> FieldErrors {
+    let phase = text(object, "/status/phase");
+    let deleting = object.pointer("/metadata/deletionTimestamp").is_some();
+    let why = match (deleting, phase) {
+        (false, "" | "Active") | (true, "" | "Terminating") => return Vec::new(),
+        (false, _) => "may only be 'Active' if `deletionTimestamp` is empty",
+        (true, _) => "may only be 'Terminating' if `deletionTimestamp` is not empty",
+    };
+    vec![FieldError::invalid("status.Phase", phase, why)]
 }
 
 /// Data under keys that can be names of files, and that `immutable` protects.
@@ -27,6 +40,14 @@ fn keyed(object: &Value, old: Option<&Value>, fields: &[&str]) -> FieldErrors {
             let at = format!("{field}[{key}]");
             errors
                 .extend(names::config_map_key(key).into_iter().map(|why| FieldError::invalid(&at, key.as_str(), why)));
+        }
+    }
+    if let [first, second, ..] = fields {
+        let has = |field: &str, key: &String| object.get(field).and_then(|data| data.get(key)).is_some();
+        let keys = object.get(*first).and_then(Value::as_object).into_iter().flat_map(|data| data.keys());
+        for key in keys.filter(|key| has(second, key)) {
+            let why = format!("duplicate of key present in {second}");
+            errors.push(FieldError::invalid(format!("{first}[{key}]"), key.as_str(), why));
         }
     }
     if let Some(old) = old.filter(|old| old.get("immutable") == Some(&Value::Bool(true))) {
@@ -41,21 +62,37 @@ fn keyed(object: &Value, old: Option<&Value>, fields: &[&str]) -> FieldErrors {
 }
 
 fn secret(object: &Value, old: Option<&Value>) -> FieldErrors {
-    let mut errors = keyed(object, old, &["data"]);
-    let needed: &[&str] = match text(object, "/type") {
-        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
-        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
-        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
-        "kubernetes.io/dockercfg" => &[".dockercfg"],
-        _ => &[],
-    };
-    for key in needed.iter().filter(|key| object.get("data").and_then(|data| data.get(**key)).is_none()) {
-        errors.push(FieldError::required(format!("data[{key}]"), ""));
-    }
+    let mut errors = Vec::new();
     if old.is_some_and(|old| old.get("type") != object.get("type")) {
         errors.push(FieldError::invalid("type", object.get("type").cloned().unwrap_or_default(), "field is immutable"));
     }
+    errors.extend(keyed(object, old, &["data"]));
+    let has = |key: &str| object.get("data").and_then(|data| data.get(key)).is_some();
+    let required = |key: &str| FieldError::required(format!("data[{key}]"), "");
+    match text(object, "/type") {
+        "kubernetes.io/tls" => {
+            errors.extend(["tls.crt", "tls.key"].into_iter().filter(|key| !has(key)).map(required));
+        }
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            errors.extend(["username", "password"].map(required));
+        }
+        "kubernetes.io/ssh-auth" if !has("ssh-privatekey") => errors.push(required("ssh-privatekey")),
+        "kubernetes.io/dockerconfigjson" => errors.extend(json_at(object, ".dockerconfigjson")),
+        "kubernetes.io/dockercfg" => errors.extend(json_at(object, ".dockercfg")),
+        _ => {}
+    }
     errors
+}
+
+/// What is wrong with a secret's value that has to be JSON. The value itself is nobody's business.
+fn json_at(secret: &Value, key: &str) -> Option<FieldError> {
+    let field = format!("data[{key}]");
+    let Some(value) = secret.get("data").and_then(|data| data.get(key)) else {
+        return Some(FieldError::required(field, ""));
+    };
+    let bytes: k8s_openapi::ByteString = serde_json::from_value(value.clone()).ok()?;
+    let why = crate::http::syntax::error(&bytes.0)?;
+    Some(FieldError::invalid(field, "<secret contents redacted>", why))
 }
 
 fn lease(object: &Value) -> FieldErrors {
@@ -86,24 +123,21 @@ fn event(resource: &Resource, object: &Value) -> FieldErrors {
     if resource.group.is_empty() {
         return errors;
     }
-    for (pointer, field, limit) in [
-        ("/reportingController", "reportingController", 128),
-        ("/reportingInstance", "reportingInstance", 128),
-        ("/action", "action", 128),
-        ("/reason", "reason", 128),
-    ] {
-        let value = text(pointer);
-        if value.is_empty() {
-            errors.push(FieldError::required(field, ""));
-        } else if value.len() > limit {
-            errors.push(FieldError::invalid(field, value, format!("can have at most {limit} characters")));
-        }
-    }
+    // In this order, and each only once the ones before are right.
     if object.get("eventTime").is_none_or(Value::is_null) {
         errors.push(FieldError::required("eventTime", ""));
+    } else {
+        for (field, limit) in [("reportingController", 0), ("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+            let value = text(&format!("/{field}"));
+            if value.is_empty() {
+                errors.push(FieldError::required(field, ""));
+            } else if limit > 0 && value.len() > limit {
+                errors.push(FieldError::invalid(field, "", format!("can have at most {limit} characters")));
+            }
+        }
     }
     if !matches!(text("/type"), "Normal" | "Warning") {
-        errors.push(FieldError::invalid("type", text("/type"), "has invalid value: "));
+        errors.push(FieldError::invalid("type", "", format!("has invalid value: {}", text("/type"))));
     }
     if text("/note").len() > 1024 {
         errors.push(FieldError::invalid("note", "", "can have at most 1024 characters"));

@@ -1,32 +1,32 @@
 //! What makes an object legal besides its schema.
 
 mod builtin;
+mod go;
 pub(crate) mod names;
 
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
-use crate::json::{list, text};
+use crate::json::{list, owner_reference, text};
 use crate::resource::{METADATA, Resource};
-use crate::schema::Structural;
 
 /// All annotations of an object together may have this many bytes.
 const ANNOTATIONS: usize = 256 * 1024;
 
-/// Everything that is wrong with an object. `old` is its present state on an update.
-pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
+/// Everything that is wrong with an object. `old` is its present state on an update; `part`: the subresource through
+/// which it comes.
+pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>, part: Option<&str>) -> FieldErrors {
     let mut errors = metadata(resource, object, old);
-    if resource.custom {
-        errors.extend(kind(resource, object));
-        let scale = scale(resource, object);
-        let refused = errors.iter().chain(&scale).any(FieldError::is_blocking);
-        errors.extend(resource.schema.check(object, old, refused));
-        // Before the last sentence, which says that the rules were not asked.
-        let last = errors.iter().position(|error| error.field == "<nil>" && error.value == Some(Value::Null));
-        let at = last.unwrap_or(errors.len());
-        errors.splice(at..at, scale);
-    } else {
+    if !resource.custom {
         errors.extend(builtin::check(resource, object, old));
+        return errors;
+    }
+    errors.extend(kind(resource, object));
+    if part == Some("status") {
+        errors = resource.schema.check_status(object, old, errors);
+    } else {
+        errors = resource.schema.check(object, old, errors);
+        scale(resource, object, &mut errors);
     }
     errors
 }
@@ -44,110 +44,59 @@ fn kind(resource: &Resource, object: &Value) -> FieldErrors {
         .collect()
 }
 
-/// The numbers that a scale shows have to be numbers.
-fn scale(resource: &Resource, object: &Value) -> FieldErrors {
-    let Some(paths) = &resource.scale else { return Vec::new() };
-    let at =
-        |path: &str| path.split('.').filter(|name| !name.is_empty()).try_fold(object, |value, name| value.get(name));
-    let mut errors = Vec::new();
-    for path in [&paths.spec, &paths.status] {
-        let error = match at(path) {
-            None => continue,
-            Some(Value::Number(number)) if number.is_i64() || number.is_u64() => match number.as_i64() {
-                Some(number) if number < 0 => {
-                    FieldError::invalid(path.clone(), number, "should be a non-negative integer")
-                }
-                Some(number) if number > i64::from(i32::MAX) => {
-                    FieldError::invalid(path.clone(), number, format!("should be less than or equal to {}", i32::MAX))
-                }
-                _ => continue,
+/// What the scale subresource shows has to be what a scale can show.
+fn scale(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
+    let Some(scale) = &resource.scale else { return };
+    let refused = match accessed(object, &scale.spec) {
+        Ok(None) => return,
+        Ok(Some(Value::Number(number))) if number.is_i64() || number.is_u64() => match number.as_i64() {
+            Some(replicas) if replicas < 0 => {
+                FieldError::invalid(&scale.spec, replicas, "should be a non-negative integer")
+            }
+            Some(replicas) if replicas > i64::from(i32::MAX) => {
+                let why = format!("should be less than or equal to {}", i32::MAX);
+                FieldError::invalid(&scale.spec, replicas, why)
+            }
+            _ => return,
+        },
+        Ok(Some(other)) => {
+            let why = format!("{} accessor error: {}, expected int64", scale.spec, go::is_of_the_type(other));
+            FieldError::invalid(&scale.spec, 0, why)
+        }
+        Err(other) => {
+            let why =
+                format!("{} accessor error: {}, expected map[string]interface{{}}", scale.spec, go::is_of_the_type(other));
+            FieldError::invalid(&scale.spec, 0, why)
+        }
+    };
+    // The sentence about the rules that were not asked comes last.
+    let at = errors.iter().position(|error| error.field == "<nil>" && error.value == Some(Value::Null));
+    errors.insert(at.unwrap_or(errors.len()), refused);
+}
+
+/// The value at a dotted path; the value on the way that is no object.
+fn accessed<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, &'a Value> {
+    let mut value = object;
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        match value {
+            Value::Object(fields) => match fields.get(name) {
+                Some(below) => value = below,
+                None => return Ok(None),
             },
-            Some(other) => FieldError::invalid(path.clone(), 0, accessor(path, other, "int64")),
-        };
-        errors.push(error);
+            other => return Err(other),
+        }
     }
-    if let Some(path) = &paths.selector
-        && let Some(other) = at(path).filter(|value| !value.is_string())
-    {
-        errors.push(FieldError::invalid(path.clone(), "", accessor(path, other, "string")));
-    }
-    errors
+    Ok(Some(value))
 }
 
-fn accessor(path: &str, found: &Value, expected: &str) -> String {
-    let (shown, kind) = match found {
-        Value::Null => ("<nil>".to_owned(), "<nil>"),
-        Value::Bool(_) => (found.to_string(), "bool"),
-        Value::Number(number) if number.is_f64() => (found.to_string(), "float64"),
-        Value::Number(_) => (found.to_string(), "int64"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Array(_) => (found.to_string(), "[]interface {}"),
-        Value::Object(_) => (found.to_string(), "map[string]interface {}"),
-    };
-    format!("{path} accessor error: {shown} is of the type {kind}, expected {expected}")
-}
-
-/// Types in the metadata; they are the same for every kind, and a wrong one does not decode.
+/// The first value that the metadata, or a built-in kind, cannot hold, in the words of Go's decoder.
 pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String> {
-    let metadata = object.get("metadata").filter(|metadata| !metadata.is_null())?;
-    let type_error = |errors: FieldErrors, schema: &Structural, prefix: &str, of: &str| {
-        let error = errors.into_iter().find(|error| error.detail.contains("must be of type"))?;
-        let got = error.value.as_ref().and_then(Value::as_str).unwrap_or("value");
-        let wanted = error.detail.split("must be of type ").nth(1).and_then(|rest| rest.split(':').next());
-        if wanted == Some("byte") {
-            let bad = got.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')));
-            return Some(format!("illegal base64 data at input byte {}", bad.unwrap_or(got.len())));
-        }
-        let field = field_of(schema, &error.field);
-        Some(match wanted {
-            Some(wanted) => format!(
-                "json: cannot unmarshal {} into Go struct field {of}.{prefix}{} of type {}",
-                go(got),
-                field,
-                go_type(wanted)
-            ),
-            None => format!("{prefix}{error}"),
-        })
-    };
-    let errors = METADATA.check(metadata, None, false);
-    type_error(errors, &METADATA.structure, "metadata.", "ObjectMeta").or_else(|| {
-        if resource.custom {
-            return None;
-        }
-        type_error(resource.schema.check(object, None, false), &resource.schema.structure, "", &resource.kind)
-    })
-}
-
-/// The part of a path that names fields of types: keys of maps and places in lists are not told.
-fn field_of(schema: &Structural, path: &str) -> String {
-    let mut names = Vec::new();
-    let mut schema = Some(schema);
-    for part in path.split('.') {
-        let name = part.split('[').next().unwrap_or_default();
-        let Some(here) = schema else { break };
-        let Some(below) = here.properties.get(name) else { break };
-        names.push(name);
-        schema = if part.contains('[') { below.items.as_deref() } else { Some(below) };
-    }
-    names.join(".")
-}
-
-fn go(json_type: &str) -> &str {
-    match json_type {
-        "boolean" => "bool",
-        "integer" => "number",
-        other => other,
-    }
-}
-
-fn go_type(schema_type: &str) -> &str {
-    match schema_type {
-        "boolean" => "bool",
-        "integer" => "int64",
-        "array" => "[]string",
-        "object" => "map[string]string",
-        other => other,
-    }
+    let metadata = object.get("metadata").filter(|metadata| !metadata.is_null());
+    let (root, prefix) = if resource.custom { ("ObjectMeta", "") } else { ("ObjectMeta", "metadata") };
+    metadata
+        .and_then(|metadata| go::undecodable(metadata, &METADATA.structure, root, prefix))
+        .or_else(|| if resource.custom { None } else { go::undecodable(object, &resource.schema.structure, &resource.kind, "") })
+        .or_else(|| if resource.custom { go::embedded(object, &resource.schema.structure) } else { None })
 }
 
 fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
@@ -182,7 +131,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
     };
     for (key, value) in entries("labels") {
         errors.extend(
-            names::qualified_name(&key)
+            names::label_key(&key)
                 .into_iter()
                 .map(|why| FieldError::invalid("metadata.labels", key.as_str(), why)),
         );
@@ -197,7 +146,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
         size += key.len() + value.len();
         let lower = key.to_lowercase();
         errors.extend(
-            names::qualified_name(&lower)
+            names::label_key(&lower)
                 .into_iter()
                 .map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
         );
@@ -206,20 +155,26 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
         errors.push(FieldError::too_long("metadata.annotations", ANNOTATIONS as u64));
     }
     owners(object, &mut errors);
-    if let Some(old) = old {
-        kept_by_the_server(object, old, &mut errors);
-    }
-    for (index, finalizer) in list(object, "/metadata/finalizers").iter().enumerate() {
-        let name = finalizer.as_str().unwrap_or_default();
+    let finalizers: Vec<&str> = list(object, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
+    for name in &finalizers {
         let field = "metadata.finalizers";
-        errors.extend(names::qualified_name(name).into_iter().map(|why| FieldError::invalid(field, name, why)));
-        if !name.contains('/') && !matches!(name, "foregroundDeletion" | "orphan" | "kubernetes") && !resource.custom {
-            let field = format!("{field}[{index}]");
-            errors.push(FieldError::invalid(
-                field,
-                name,
-                "name is neither a standard finalizer name nor is it fully qualified",
-            ));
+        errors.extend(names::label_key(name).into_iter().map(|why| FieldError::invalid(field, *name, why)));
+    }
+    if let Some(old) = old {
+        let mut changed = Vec::new();
+        kept_by_the_server(object, old, &mut changed);
+        // The real server looks at an update twice, and at the metadata of a custom resource once more.
+        let own = errors.clone();
+        errors = [changed.clone(), errors, changed].concat();
+        if resource.custom && !own.is_empty() {
+            errors.extend(own.clone());
+            errors.extend(own);
+        }
+    }
+    for (index, name) in finalizers.iter().enumerate() {
+        if !name.contains('/') && !matches!(*name, "foregroundDeletion" | "orphan" | "kubernetes") && !resource.custom {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{index}]"), *name, why));
         }
     }
     errors
@@ -227,7 +182,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
 
 /// What only the server sets, and what a deletion fixes.
 fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
-    for name in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for name in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         let pointer = format!("/metadata/{name}");
         if let Some(value) = object.pointer(&pointer).filter(|value| Some(*value) != old.pointer(&pointer)) {
             errors.push(FieldError::invalid(format!("metadata.{name}"), value.clone(), "field is immutable"));
@@ -252,9 +207,10 @@ fn kept_by_the_server(object: &Value, old: &Value, errors: &mut FieldErrors) {
 }
 
 fn owners(object: &Value, errors: &mut FieldErrors) {
-    let mut controllers = 0;
-    for (index, owner) in list(object, "/metadata/ownerReferences").iter().enumerate() {
-        let field = format!("metadata.ownerReferences[{index}]");
+    let owners = list(object, "/metadata/ownerReferences");
+    let field = "metadata.ownerReferences";
+    let mut controllers: Vec<&Value> = Vec::new();
+    for owner in owners {
         for (name, why) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -266,15 +222,22 @@ fn owners(object: &Value, errors: &mut FieldErrors) {
                 errors.push(FieldError::invalid(format!("{field}.{name}"), value, why));
             }
         }
-        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
-            controllers += 1;
-            if controllers > 1 {
-                errors.push(FieldError::invalid(
-                    "metadata.ownerReferences",
-                    owner.clone(),
-                    "Only one reference can have Controller set to true",
-                ));
-            }
+        if text(owner, "/apiVersion") == "v1" && text(owner, "/kind") == "Event" {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::shown(field, owner_reference(owner), why));
         }
+        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+            controllers.push(owner);
+        }
+    }
+    if let [first, .., last] = controllers.as_slice() {
+        let all: Vec<String> = owners.iter().map(owner_reference).collect();
+        let named = |owner: &Value| format!("{}/{}", text(owner, "/kind"), text(owner, "/name"));
+        let why = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+            named(first),
+            named(last)
+        );
+        errors.push(FieldError::shown(field, format!("[{}]", all.join(",")), why));
     }
 }

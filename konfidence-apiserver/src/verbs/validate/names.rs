@@ -25,7 +25,9 @@ pub(crate) fn label(name: &str) -> Vec<String> {
     if name.len() > 63 {
         errors.push("must be no more than 63 bytes".to_owned());
     }
-    if !is_label(name) {
+    if name.contains('.') && name.split('.').all(is_label) {
+        errors.push("must not contain dots".to_owned());
+    } else if !is_label(name) {
         errors.push(format!(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
              end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL}')"
@@ -51,7 +53,19 @@ pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
     errors
 }
 
-/// A key of a label or an annotation: an optional prefix and a name.
+/// A key of a label, an annotation, and a finalizer: an optional prefix and a name.
+pub(crate) fn label_key(key: &str) -> Vec<String> {
+    if key.split('/').count() > 2 {
+        return vec![format!(
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+             alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+             '{QUALIFIED}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        )];
+    }
+    qualified_name(key)
+}
+
+/// A name with an optional prefix.
 pub(crate) fn qualified_name(key: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match key.split_once('/') {
@@ -116,8 +130,10 @@ pub(crate) fn config_map_key(key: &str) -> Vec<String> {
              'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
                 .to_owned(),
         );
-    } else if key == "." || key == ".." || key.starts_with("..") {
-        errors.push(format!("must not be {key:?} or start with '..'"));
+    } else if key == "." || key == ".." {
+        errors.push(format!("must not be '{key}'"));
+    } else if key.starts_with("..") {
+        errors.push("must not start with '..'".to_owned());
     }
     errors
 }

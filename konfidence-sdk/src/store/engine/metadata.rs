@@ -88,9 +88,10 @@ pub(super) fn complete(
     if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
         return Err(EngineError::refused("metadata.resourceVersion", "must not be set on an object to be created"));
     }
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         metadata.remove(field);
     }
+    // Where nobody counts, a client's number stays, as on a real server.
     if resource.counts_generations {
         metadata.insert("generation".into(), 1.into());
     }

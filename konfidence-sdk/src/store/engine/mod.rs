@@ -146,6 +146,11 @@ impl Engine {
         self.with_state(|state| entropy::name(base, &mut state.entropy))
     }
 
+    /// A uid that no object has: for a server that shows an object without making it.
+    pub fn generate_uid(&self) -> String {
+        self.with_state(|state| entropy::uid(&mut state.entropy))
+    }
+
     /// Forgets the history up to `revision`: watches and lists from before it are answered with
     /// [`EngineError::Expired`].
     pub fn compact(&self, revision: u64) {
