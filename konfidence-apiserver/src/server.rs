@@ -127,8 +127,8 @@ impl Builder {
             lines: SharedLines::default(),
             ended,
         });
-        let new = api.engine.revision() == 0;
         api.registry.change(|served| builtin::serve(served, &api.engine));
+        let new = namespaces::is_new(&api);
         namespaces::found(&api);
         if new {
             // Nobody was there to see what came before; a client that says so was at another server.

@@ -146,7 +146,7 @@ async fn a_namespace_takes_its_contents_with_it() {
     );
     let release = json!({"metadata": {"finalizers": null}});
     stages.patch("dev", &PatchParams::default(), &Patch::Merge(&release)).await.expect("released");
-    for _ in 0..100 {
+    for _ in 0..1000 {
         if namespaces.get_opt("bakery").await.expect("answered").is_none() {
             return;
         }

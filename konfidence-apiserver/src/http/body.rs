@@ -9,9 +9,10 @@ use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use serde_saphyr::Spanned;
 
 use super::{protobuf, syntax};
-use crate::field::child;
+use crate::field::{child, quoted};
 use crate::status::{ApiError, ApiResult};
 
 /// Bodies beyond this many bytes are refused with 413.
@@ -52,12 +53,21 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// A decoded body, and the fields that it names twice.
+/// A decoded body, and what it names twice; the last one counts.
 pub(crate) struct Decoded {
     /// The object.
     pub value: Value,
-    /// Paths of duplicate fields; the last one counts.
-    pub duplicates: Vec<String>,
+    /// What it names twice.
+    pub twice: Twice,
+}
+
+/// What a body names twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Twice {
+    /// Of JSON: paths of fields.
+    pub fields: Vec<String>,
+    /// Of YAML: a sentence for each key.
+    pub keys: Vec<String>,
 }
 
 /// Why a body cannot be read.
@@ -81,7 +91,7 @@ pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Decoded, Unread
         "application/json" | "" | "*/*" => json(body)
             .map_err(|why| Unreadable::Syntax(format!("couldn't get version/kind; json parse error: {why}"))),
         "application/yaml" => yaml(body).map_err(Unreadable::Syntax),
-        protobuf::MEDIA_TYPE => protobuf::decode(body).map(|value| Decoded { value, duplicates: Vec::new() }),
+        protobuf::MEDIA_TYPE => protobuf::decode(body).map(|value| Decoded { value, twice: Twice::default() }),
         _ => Err(Unreadable::MediaType),
     }
 }
@@ -92,13 +102,13 @@ pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Decoded, Unread
 /// Why it does not parse.
 pub(crate) fn json(body: &[u8]) -> Result<Decoded, String> {
     let duplicates = RefCell::new(Vec::new());
-    let seed = Strict { path: String::new(), depth: 0, duplicates: &duplicates };
+    let seed = Strict { path: String::new(), depth: 0, yaml: false, duplicates: &duplicates };
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = seed
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| syntax::error(body).unwrap_or_else(|| error.to_string()))?;
-    Ok(Decoded { value, duplicates: duplicates.into_inner() })
+    Ok(Decoded { value, twice: Twice { fields: duplicates.into_inner(), ..Twice::default() } })
 }
 
 /// A YAML body of one document.
@@ -112,16 +122,17 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Decoded, String> {
     // Clients that speak YAML may send JSON, which is YAML; the JSON parser is the faster and stricter one.
     if text.trim_start().starts_with('{')
         && let Ok(decoded) = json(body)
+        && decoded.twice.fields.is_empty()
     {
         return Ok(decoded);
     }
     let duplicates = RefCell::new(Vec::new());
     let last_wins = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, last_wins, |deserializer| {
-        Strict { path: String::new(), depth: 0, duplicates: &duplicates }.deserialize(deserializer)
+        Strict { path: String::new(), depth: 0, yaml: true, duplicates: &duplicates }.deserialize(deserializer)
     })
     .map_err(|error| refused(&error))?;
-    Ok(Decoded { value, duplicates: duplicates.into_inner() })
+    Ok(Decoded { value, twice: Twice { keys: duplicates.into_inner(), ..Twice::default() } })
 }
 
 /// In which order a JSON body names these paths; the second time counts for those that are named twice.
@@ -204,6 +215,7 @@ impl<'de> Visitor<'de> for Met<'_> {
 struct Strict<'a> {
     path: String,
     depth: usize,
+    yaml: bool,
     duplicates: &'a RefCell<Vec<String>>,
 }
 
@@ -212,7 +224,7 @@ impl Strict<'_> {
         if self.depth >= DEPTH {
             return Err(E::custom("exceeded max depth"));
         }
-        Ok(Self { path, depth: self.depth + 1, duplicates: self.duplicates })
+        Ok(Self { path, depth: self.depth + 1, yaml: self.yaml, duplicates: self.duplicates })
     }
 }
 
@@ -277,12 +289,24 @@ impl<'de> Visitor<'de> for Strict<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
-        while let Some(name) = entries.next_key::<String>()? {
+        loop {
+            let (name, line) = if self.yaml {
+                let Some(key) = entries.next_key::<Spanned<String>>()? else { break };
+                (key.value, key.defined.line())
+            } else {
+                let Some(name) = entries.next_key::<String>()? else { break };
+                (name, 0)
+            };
             let path = child(&self.path, &name);
-            let value = entries.next_value_seed(self.below(path.clone())?)?;
-            if fields.insert(name, value).is_some() {
-                self.duplicates.borrow_mut().push(path);
+            if fields.contains_key(&name) {
+                self.duplicates.borrow_mut().push(if self.yaml {
+                    format!("line {line}: key {} already set in map", quoted(&name))
+                } else {
+                    path.clone()
+                });
             }
+            let value = entries.next_value_seed(self.below(path)?)?;
+            fields.insert(name, value);
         }
         Ok(Value::Object(fields))
     }
@@ -295,7 +319,7 @@ mod tests {
     #[test]
     fn duplicate_fields_are_found_where_they_are() {
         let decoded = json(br#"{"spec": {"a": 1, "a": 2}, "list": [{"b": 1, "b": 1}]}"#).expect("parses");
-        assert_eq!(decoded.duplicates, ["spec.a", "list[0].b"]);
+        assert_eq!(decoded.twice.fields, ["spec.a", "list[0].b"]);
         assert_eq!(decoded.value["spec"]["a"], 2);
     }
 
@@ -314,6 +338,13 @@ mod tests {
         }
         let lines: Vec<String> = (0..2_000).map(|depth| format!("{}a:", " ".repeat(depth))).collect();
         assert!(yaml(lines.join("\n").as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_key_that_is_set_twice_is_told_by_its_line() {
+        let decoded = yaml(b"a: 1\nb:\n  c: 1\n  c: 2\n").expect("parses");
+        assert_eq!(decoded.twice.keys, [r#"line 4: key "c" already set in map"#]);
+        assert_eq!(decoded.value["b"]["c"], 2);
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Parser {
             ">" | "<" => {
                 let value = self.value()?;
                 let limit = value.parse().map_err(|_| {
-                    format!("values[0][{key}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", quoted(&value))
+                    format!("values[0]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", quoted(&value))
                 })?;
                 let bound = if operator.is(">") { Bound::Above(limit) } else { Bound::Below(limit) };
                 Ok(Requirement::Bound(key, bound))

@@ -18,7 +18,7 @@ pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
     let decoded = prepare::read(call)?;
     let mut object = decoded.value;
     prepare::fit_to_path(call, &mut object, None)?;
-    prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
+    prepare::decode(call, &mut object, &decoded.twice, Origin::Body)?;
     finish(api, call, object, Some(&manager(call, false)))
 }
 

@@ -8,6 +8,8 @@ use super::{create, scale, update};
 use crate::apply;
 use crate::field::FieldError;
 use crate::http::respond::Reply;
+use crate::http::body::Twice;
+use crate::http::params::FieldValidation;
 use crate::http::{Call, body};
 use crate::json::text;
 use crate::patch::{self, strategic};
@@ -27,7 +29,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         "application/json-patch+json" => {
             let patch = patch::json::parse(&call.body)?;
             let show = |object: &Value| shown(custom, object);
-            plain(api, call, name, &[], &show, |object| patch::json::apply(&patch, object))
+            plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(&patch, object))
         }
         "application/merge-patch+json" => {
             let patch = body::json(&call.body)
@@ -43,7 +45,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
                 }
             }
             let show = |object: &Value| shown(custom, object);
-            plain(api, call, name, &patch.duplicates, &show, |object| {
+            plain(api, call, name, &patch.twice, &show, |object| {
                 json_patch::merge(object, &patch.value);
                 Ok(())
             })
@@ -60,7 +62,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
                 )));
             }
             let show = |_: &Value| strategic::in_go(&patch.value);
-            plain(api, call, name, &patch.duplicates, &show, |object| strategic::apply(&patch.value, object))
+            plain(api, call, name, &patch.twice, &show, |object| strategic::apply(&patch.value, object))
         }
         "application/apply-patch+yaml" => run_apply(api, call, name),
         _ if custom => Err(ApiError::unsupported_media_type(CUSTOM)),
@@ -79,7 +81,7 @@ fn plain(
     api: &Api,
     call: &Call,
     name: &str,
-    duplicates: &[String],
+    twice: &Twice,
     show: &dyn Fn(&Value) -> String,
     patch: impl Fn(&mut Value) -> ApiResult<()>,
 ) -> ApiResult<Reply> {
@@ -104,11 +106,7 @@ fn plain(
         }
         prepare::check_named(&wanted, name)?;
         prepare::fit_to_path(call, &mut wanted, Some(name))?;
-        prepare::decode(call, &mut wanted, duplicates, Origin::Patch(show))?;
-        if let Some(uid) = wanted.pointer("/metadata/uid").filter(|uid| Some(*uid) != old.pointer("/metadata/uid")) {
-            let error = FieldError::invalid("metadata.uid", uid.clone(), "field is immutable");
-            return Err(ApiError::invalid(&resource.group, &resource.kind, name, &vec![error.clone(), error]));
-        }
+        prepare::decode(call, &mut wanted, twice, Origin::Patch(show))?;
         Ok(wanted)
     };
     update::replace(api, call, name, next)
@@ -124,7 +122,21 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let decoded = body::yaml(&call.body).map_err(|why| {
         ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {why}"))
     })?;
+    if !decoded.twice.keys.is_empty() {
+        match call.params.field_validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => decoded.twice.keys.iter().cloned().for_each(|warning| call.warn(warning)),
+            FieldValidation::Strict => {
+                return Err(ApiError::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {}",
+                    prepare::unmarshal_errors(&decoded.twice.keys)
+                )));
+            }
+        }
+    }
     let mut config = decoded.value;
+    // As the configuration says it: errors name the object by that.
+    let namespace = text(&config, "/metadata/namespace").to_owned();
     let (version, kind) = (text(&config, "/apiVersion"), text(&config, "/kind"));
     if version != resource.api_version() || kind != resource.kind {
         let version = if version.is_empty() { "/" } else { version };
@@ -138,7 +150,7 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     if let Some(why) = apply::misfit(&config, &resource.ownership) {
         return Err(ApiError::untyped(format!(
             "failed to create typed patch object ({}/{name}; {}/{}, Kind={}): {why}",
-            call.target.namespace(),
+            namespace,
             resource.group,
             resource.version,
             resource.kind

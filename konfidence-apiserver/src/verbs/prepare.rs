@@ -6,7 +6,7 @@ use super::validate;
 use crate::builtin;
 use crate::field::FieldError;
 use crate::http::Call;
-use crate::http::body::{self, Decoded, Unreadable};
+use crate::http::body::{self, Decoded, Twice, Unreadable};
 use crate::http::params::FieldValidation;
 use crate::json::{list, text};
 use crate::resource::{METADATA, Resource};
@@ -204,7 +204,7 @@ pub(super) enum Origin<'a> {
 /// # Errors
 /// 400 (of a patch 422) for unknown or duplicate fields under strict validation, and for a value of a type that the
 /// metadata or a built-in kind cannot hold.
-pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], origin: Origin<'_>) -> ApiResult<()> {
+pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Origin<'_>) -> ApiResult<()> {
     let resource = &call.target.resource;
     let shown = match origin {
         Origin::Patch(show) => show(object),
@@ -228,7 +228,7 @@ pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], ori
     if let Some(why) = validate::undecodable(resource, object) {
         return Err(refused(&why));
     }
-    let mut strange: Vec<(String, &str)> = duplicates.iter().map(|path| (path.clone(), "duplicate")).collect();
+    let mut strange: Vec<(String, &str)> = twice.fields.iter().map(|path| (path.clone(), "duplicate")).collect();
     let mut unknown = resource.schema.prune(object);
     unknown.sort();
     let mut of_metadata = Vec::new();
@@ -247,11 +247,21 @@ pub(super) fn decode(call: &Call, object: &mut Value, duplicates: &[String], ori
     resource.schema.default(object);
     match call.params.field_validation {
         FieldValidation::Ignore => {}
-        FieldValidation::Warn => strange.into_iter().for_each(|warning| call.warn(warning)),
-        FieldValidation::Strict if strange.is_empty() => {}
-        FieldValidation::Strict => return Err(refused(&format!("strict decoding error: {}", strange.join(", ")))),
+        FieldValidation::Warn => twice.keys.iter().cloned().chain(strange).for_each(|warning| call.warn(warning)),
+        FieldValidation::Strict => {
+            let keys = (!twice.keys.is_empty()).then(|| unmarshal_errors(&twice.keys));
+            let all: Vec<String> = keys.into_iter().chain(strange).collect();
+            if !all.is_empty() {
+                return Err(refused(&format!("strict decoding error: {}", all.join(", "))));
+            }
+        }
     }
     Ok(())
+}
+
+/// Keys that are set twice in YAML, in one sentence.
+pub(super) fn unmarshal_errors(keys: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", keys.join("\n  "))
 }
 
 /// A finalizer without a domain may be somebody else's, too.

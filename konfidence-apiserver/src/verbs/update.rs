@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::prepare::{self, Origin};
 use super::{create, read_modify_write, scale, shape};
 use crate::apply;
-use crate::field::quoted;
+use crate::field::{FieldError, quoted};
 use crate::http::Call;
 use crate::http::respond::Reply;
 use crate::json::text;
@@ -30,7 +30,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     let mut object = decoded.value;
     prepare::check_named(&object, name)?;
     prepare::fit_to_path(call, &mut object, Some(name))?;
-    prepare::decode(call, &mut object, &decoded.duplicates, Origin::Body)?;
+    prepare::decode(call, &mut object, &decoded.twice, Origin::Body)?;
     let present = super::collection(resource)?.get(call.target.namespace(), name);
     if present.is_none() && creates_on_update(resource) {
         return create::finish(api, call, object, Some(&create::manager(call, false)));
@@ -177,6 +177,12 @@ fn answer(api: &Api, call: &Call, shown: &Value) -> ApiResult<Reply> {
 }
 
 fn check_preconditions(resource: &Resource, name: &str, wanted: &Value, current: &Document) -> ApiResult<()> {
+    let uid = text(wanted, "/metadata/uid");
+    if !uid.is_empty() && uid != current.uid() {
+        // Looked at twice, as all metadata that an update may not change.
+        let error = FieldError::invalid("metadata.uid", uid, "field is immutable");
+        return Err(ApiError::invalid(&resource.group, &resource.kind, name, &vec![error.clone(), error]));
+    }
     let version = text(wanted, "/metadata/resourceVersion");
     if !matches!(version, "" | "0") && version != current.resource_version() {
         return Err(ApiError::stale(resource, name));
