@@ -128,12 +128,7 @@ impl Builder {
             ended,
         });
         api.registry.change(|served| builtin::serve(served, &api.engine));
-        let new = namespaces::is_new(&api);
         namespaces::found(&api);
-        if new {
-            // Nobody was there to see what came before; a client that says so was at another server.
-            api.engine.compact(api.engine.revision());
-        }
         crd::resume(&api);
         namespaces::resume(&api);
         for definition in crds {

@@ -92,7 +92,7 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
             generations: true,
             ..Names::core("CustomResourceDefinition", "customresourcedefinitions")
         },
-        &[column("Created At", "date-time", ".metadata.creationTimestamp")],
+        &[column("Created At", "date", ".metadata.creationTimestamp")],
     ));
 
     // Nothing here has quotas or limits, but clients that describe a namespace ask for them.
@@ -225,6 +225,7 @@ fn owned(all: &[&str]) -> Vec<String> {
 
 fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
     let schema = schemas::of::<K>();
+    let source = schema.source.clone();
     Resource {
         group: names.group.to_owned(),
         version: "v1".to_owned(),
@@ -238,7 +239,7 @@ fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
         custom: false,
         ownership: ownership(&schema.structure),
         schema,
-        columns: columns.to_vec(),
+        columns: columns.iter().map(|column| described(column, &source)).collect(),
         status: names.status,
         scale: None,
         selectable: owned(names.selectable),
@@ -269,6 +270,26 @@ fn asked<K: JsonSchema>(group: &'static str, kind: &'static str, plural: &'stati
     let mut resource = build::<K>(&Names { group, namespaced: false, ..Names::core(kind, plural) }, &[]);
     resource.verbs = ASKED;
     Arc::new(resource)
+}
+
+/// A column with what the API's documentation says of its field.
+fn described(column: &Column, schema: &Value) -> Column {
+    let documented = match column.json_path.as_str() {
+        "age" | ".metadata.creationTimestamp" => return told(column, crate::table::CREATION_TIMESTAMP),
+        ".metadata.name" => return Column { format: "name".into(), ..told(column, crate::table::NAME) },
+        ".status.phase" => return told(column, "The status of the namespace"),
+        "lastSeen" => "lastTimestamp",
+        "firstSeen" => "firstTimestamp",
+        "object" => "involvedObject",
+        other => other.trim_start_matches('.'),
+    };
+    let place: Vec<String> = documented.split('.').map(|name| format!("/properties/{name}")).collect();
+    let description = schema.pointer(&format!("{}/description", place.concat())).and_then(Value::as_str);
+    told(column, description.unwrap_or_default())
+}
+
+fn told(column: &Column, description: &str) -> Column {
+    Column { description: description.to_owned(), ..column.clone() }
 }
 
 fn column(name: &str, kind: &str, json_path: &str) -> Column {

@@ -55,11 +55,6 @@ fn resource(api: &Api) -> ApiResult<(Arc<Resource>, Collection)> {
     Ok((resource, collection))
 }
 
-/// Whether nobody has served this engine before.
-pub(crate) fn is_new(api: &Api) -> bool {
-    resource(api).is_ok_and(|(_, namespaces)| namespaces.list(None).items.is_empty())
-}
-
 /// Refuses a new object in a namespace that is not there, or is on its way out.
 pub(crate) fn admit(api: &Api, call: &Call, name: &str) -> ApiResult<()> {
     let Some(namespace) = call.target.namespace.as_deref() else { return Ok(()) };

@@ -169,8 +169,8 @@ pub(crate) fn hold(api: &Api, resource: &Resource, name: &str) -> ApiResult<()> 
             conditions.push(json!({
                 "type": "Terminating",
                 "status": "True",
-                "reason": "InstanceDeletionInProgress",
-                "message": "CustomResource deletion is in progress",
+                "reason": "InstanceDeletionPending",
+                "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
                 "lastTransitionTime": now,
             }));
         }
@@ -188,6 +188,7 @@ pub(crate) fn finish(api: &Arc<Api>, name: &str) {
     if sweep(api, &crds, name).is_none() {
         return;
     }
+    note_progress(&crds, name);
     let (api, name) = (Arc::clone(api), name.to_owned());
     crate::server::spawn(async move {
         let mut ended = api.ended.subscribe();
@@ -198,6 +199,19 @@ pub(crate) fn finish(api: &Arc<Api>, name: &str) {
                 _ = ended.wait_for(|ended| *ended) => return,
             }
         }
+    });
+}
+
+/// Says of a definition whose objects have not gone at once that they are going.
+fn note_progress(crds: &Collection, name: &str) {
+    let _ = crds.update("", name, &Precondition::default(), Scope::Whole, |crd| {
+        let mut crd = crd.json().clone();
+        let conditions = crd.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+        for condition in conditions.into_iter().flatten().filter(|one| text(one, "/type") == "Terminating") {
+            condition["reason"] = "InstanceDeletionInProgress".into();
+            condition["message"] = "CustomResource deletion is in progress".into();
+        }
+        Ok::<_, EngineError>(crd)
     });
 }
 

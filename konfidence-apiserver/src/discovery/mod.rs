@@ -1,12 +1,15 @@
 //! What is served, told in the three ways that clients ask: one version at a time, the list of groups, and everything
 //! at once (aggregated).
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::http::respond::Reply;
 use crate::registry::{Group, Served};
-use crate::resource::Resource;
+use crate::resource::{Resource, View};
 
 /// `/version`. The minor version is that of the API types, so that clients judge their own age by it.
 pub(crate) fn version() -> Value {
@@ -199,19 +202,16 @@ fn subresources(resource: &Resource) -> Vec<Part<'_>> {
     parts
 }
 
-/// Tells clients whether two servers store a resource in the same form. Anything stable does.
+/// Tells clients whether two servers store a resource in the same form: the beginning of a hash over that form.
 fn storage_hash(resource: &Resource) -> String {
-    let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded: String = (0..11)
-        .map(|at| {
-            let index = usize::try_from((hash >> (at * 6).min(58)) & 63).unwrap_or_default();
-            letters.get(index).copied().map_or('A', char::from)
-        })
-        .collect();
-    encoded.push('=');
-    encoded
+    let version = match (&resource.storage, resource.kind.as_str()) {
+        (Some(storage), _) => storage.api_version.rsplit('/').next().unwrap_or_default().to_owned(),
+        // Definitions are stored as they were before they were stable.
+        (None, "CustomResourceDefinition") if !resource.custom => "v1beta1".to_owned(),
+        (None, _) => resource.version.clone(),
+    };
+    // Both views of events are stored as the core one.
+    let group = if resource.view == View::Events { "" } else { resource.group.as_str() };
+    let digest = Sha256::digest(format!("{group}/{version}/{}", resource.kind));
+    STANDARD.encode(digest.get(..8).unwrap_or_default())
 }

@@ -20,7 +20,8 @@ pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     let unknown = || "<unknown>".to_owned();
     match column.json_path.as_str() {
         "age" => since("/metadata/creationTimestamp").unwrap_or_else(unknown).into(),
-        "data" => (entries("data") + entries("binaryData")).to_string().into(),
+        // Of a secret the real server sends a number, of a config map as well.
+        "data" => (entries("data") + entries("binaryData")).into(),
         "lastSeen" => ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"]
             .into_iter()
             .find_map(since)
@@ -31,7 +32,6 @@ pub(super) fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
             .into_iter()
             .find_map(|pointer| object.pointer(pointer).and_then(Value::as_i64))
             .unwrap_or(1)
-            .to_string()
             .into(),
         "object" => {
             let text = |field: &str| object.pointer(&format!("/involvedObject/{field}")).and_then(Value::as_str);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::resource::{Column, Resource, View};
 
 /// What the API's documentation says of `metadata.name`.
-const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some \
+pub(crate) const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some \
     resources may allow a client to request the generation of an appropriate name automatically. Name is primarily \
     intended for creation idempotence and configuration definition. Cannot be updated. More info: \
     https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";

@@ -106,6 +106,10 @@ impl Normal {
                             .map(|name| entry.get(name).and_then(Value::as_str).unwrap_or_default().to_owned())
                     });
                 }
+                if name == "resources" || name == "groups" {
+                    // A real server lists what definitions add in the order of a hash map.
+                    items.sort_by_key(|item| item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
+                }
                 for item in items {
                     if name == "cells"
                         && let Value::String(text) = item
