@@ -80,7 +80,13 @@ impl FieldError {
 
     /// A value that breaks a rule.
     pub(crate) fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Invalid, value: Some(value.into()), shown: None, detail: detail.into() }
+        Self {
+            field: field.into(),
+            kind: FieldErrorType::Invalid,
+            value: Some(value.into()),
+            shown: None,
+            detail: detail.into(),
+        }
     }
 
     /// A value that breaks a rule and is shown in a form of its own.
@@ -94,7 +100,8 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::NotSupported,
-            value: Some(value.into()), shown: None,
+            value: Some(value.into()),
+            shown: None,
             detail: format!("supported values: {}", listed.join(", ")),
         }
     }
@@ -104,7 +111,8 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::TooLong,
-            value: None, shown: None,
+            value: None,
+            shown: None,
             detail: format!("may not be more than {limit} {}", if limit == 1 { "byte" } else { "bytes" }),
         }
     }
@@ -114,14 +122,21 @@ impl FieldError {
         Self {
             field: field.into(),
             kind: FieldErrorType::TooMany,
-            value: Some(actual.into()), shown: None,
+            value: Some(actual.into()),
+            shown: None,
             detail: format!("must have at most {limit} {}", if limit == 1 { "item" } else { "items" }),
         }
     }
 
     /// A value that occurs twice.
     pub(crate) fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { field: field.into(), kind: FieldErrorType::Duplicate, value: Some(value.into()), shown: None, detail: String::new() }
+        Self {
+            field: field.into(),
+            kind: FieldErrorType::Duplicate,
+            value: Some(value.into()),
+            shown: None,
+            detail: String::new(),
+        }
     }
 
     /// A field that may not be set or changed.

@@ -178,7 +178,8 @@ impl Resource {
                 fields.insert("apiVersion".into(), self.api_version().into());
             }
             // These two end when they are empty, not after a time.
-            if !self.custom && matches!(self.kind.as_str(), "Namespace" | "CustomResourceDefinition")
+            if !self.custom
+                && matches!(self.kind.as_str(), "Namespace" | "CustomResourceDefinition")
                 && let Some(Value::Object(metadata)) = fields.get_mut("metadata")
             {
                 metadata.remove("deletionGracePeriodSeconds");

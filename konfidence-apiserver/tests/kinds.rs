@@ -46,7 +46,11 @@ async fn a_definition_is_served_at_once_and_takes_its_objects_along_when_it_goes
     let made = json_request(&server, "POST", CRDS, &menus()).await;
     assert_eq!(made.code, 201, "{}", made.body);
     assert_eq!(made.body["spec"]["names"]["listKind"], "MenuList");
-    assert_eq!(made.body["status"]["acceptedNames"], json!({"plural": "", "kind": ""}), "nobody has looked at them yet");
+    assert_eq!(
+        made.body["status"]["acceptedNames"],
+        json!({"plural": "", "kind": ""}),
+        "nobody has looked at them yet"
+    );
     let established = get(&server, &format!("{CRDS}/menus.bakery.example")).await;
     let conditions: Vec<_> = established.body["status"]["conditions"]
         .as_array()

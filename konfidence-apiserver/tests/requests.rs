@@ -68,7 +68,10 @@ async fn unknown_paths_and_methods_are_told_apart() {
         assert_eq!((answer.code, &answer.body), (404, &json!("404 page not found\n")), "{path}");
     }
     let missing = get(&server, "/api/v1/things").await;
-    assert_eq!((missing.code, &missing.body["reason"], &missing.body["details"]), (404, &json!("NotFound"), &json!({})));
+    assert_eq!(
+        (missing.code, &missing.body["reason"], &missing.body["details"]),
+        (404, &json!("NotFound"), &json!({}))
+    );
     assert_eq!(get(&server, &format!("{STAGES}/none")).await.message(), "stages.konfidence.cloud \"none\" not found");
     let unnamed = send(&server, "PUT", STAGES, &[], Body::empty()).await;
     assert_eq!((unnamed.code, unnamed.message()), (400, "name must be provided"));

@@ -243,7 +243,8 @@ fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> 
 pub(crate) fn settle(api: &Api, crd: &Value) {
     let name = text(crd, "/metadata/name");
     let fresh = settled_status(api, crd);
-    let ownership = api.registry.served().get(crate::builtin::APIEXTENSIONS, "v1", "customresourcedefinitions").cloned();
+    let ownership =
+        api.registry.served().get(crate::builtin::APIEXTENSIONS, "v1", "customresourcedefinitions").cloned();
     let settled = collection(api).zip(ownership).and_then(|(crds, resource)| {
         let written = crds.update("", name, &Precondition::default(), Scope::Whole, |present| {
             let mut next = present.json().clone();

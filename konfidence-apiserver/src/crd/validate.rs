@@ -242,11 +242,9 @@ fn check_selectable(version: &Value, at: &str, errors: &mut FieldErrors) {
 
 fn check_scale(version: &Value, at: &str, errors: &mut FieldErrors) {
     let Some(scale) = version.pointer("/subresources/scale") else { return };
-    for (name, root, required) in [
-        ("specReplicasPath", ".spec", true),
-        ("statusReplicasPath", ".status", true),
-        ("labelSelectorPath", "", false),
-    ] {
+    for (name, root, required) in
+        [("specReplicasPath", ".spec", true), ("statusReplicasPath", ".status", true), ("labelSelectorPath", "", false)]
+    {
         let field = format!("{at}.scale.{name}");
         let path = text(scale, &format!("/{name}"));
         if path.is_empty() {

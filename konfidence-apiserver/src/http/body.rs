@@ -88,8 +88,9 @@ pub(crate) const READ: &[&str] = &["application/json", "application/yaml", proto
 /// When the encoding is not served, or the body does not parse.
 pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Decoded, Unreadable> {
     match media_type(headers).as_str() {
-        "application/json" | "" | "*/*" => json(body)
-            .map_err(|why| Unreadable::Syntax(format!("couldn't get version/kind; json parse error: {why}"))),
+        "application/json" | "" | "*/*" => {
+            json(body).map_err(|why| Unreadable::Syntax(format!("couldn't get version/kind; json parse error: {why}")))
+        }
         "application/yaml" => yaml(body).map_err(Unreadable::Syntax),
         protobuf::MEDIA_TYPE => protobuf::decode(body).map(|value| Decoded { value, twice: Twice::default() }),
         _ => Err(Unreadable::MediaType),
@@ -116,8 +117,7 @@ pub(crate) fn json(body: &[u8]) -> Result<Decoded, String> {
 /// # Errors
 /// Why it does not parse.
 pub(crate) fn yaml(body: &[u8]) -> Result<Decoded, String> {
-    let refused =
-        |error: &dyn fmt::Display| format!("yaml: {}", error.to_string().lines().next().unwrap_or_default());
+    let refused = |error: &dyn fmt::Display| format!("yaml: {}", error.to_string().lines().next().unwrap_or_default());
     let text = std::str::from_utf8(body).map_err(|error| refused(&error))?;
     // Clients that speak YAML may send JSON, which is YAML; the JSON parser is the faster and stricter one.
     if text.trim_start().starts_with('{')

@@ -140,7 +140,9 @@ fn root(
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let aggregated = accept.as_ref().is_ok_and(|accept| accept.aggregated.is_some());
     let reply = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd" | "log"] => Reply::text("ok"),
+        ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd" | "log"] => {
+            Reply::text("ok")
+        }
         ["version"] => Reply::object(discovery::version()),
         [] => Reply::object(discovery::paths(served)),
         ["api"] if aggregated => discovery::aggregated(served, true),

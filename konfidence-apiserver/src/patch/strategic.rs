@@ -7,12 +7,8 @@ use serde_json::{Map, Value};
 use crate::status::{ApiError, ApiResult};
 
 /// Lists that are merged item by item, and the field that tells the items apart. `None`: the items are scalars.
-const MERGED: &[(&str, Option<&str>)] = &[
-    ("ownerReferences", Some("uid")),
-    ("finalizers", None),
-    ("secrets", Some("name")),
-    ("conditions", Some("type")),
-];
+const MERGED: &[(&str, Option<&str>)] =
+    &[("ownerReferences", Some("uid")), ("finalizers", None), ("secrets", Some("name")), ("conditions", Some("type"))];
 
 /// Merges `patch` into `object`.
 ///
@@ -103,8 +99,7 @@ fn ordered(merged: Vec<Value>, patch: &[Value], before: &[Value], key: Option<&s
             None => one == item,
         })
     };
-    let (mut named, rest): (Vec<Value>, Vec<Value>) =
-        merged.into_iter().partition(|item| place(patch, item).is_some());
+    let (mut named, rest): (Vec<Value>, Vec<Value>) = merged.into_iter().partition(|item| place(patch, item).is_some());
     named.sort_by_key(|item| place(patch, item));
     let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());
     let mut all = Vec::new();

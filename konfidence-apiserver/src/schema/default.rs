@@ -53,7 +53,8 @@ pub(super) fn drop_nulls(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, field| {
-                let droppable = |one: &Structural| !one.nullable && (one.default.is_none() || schema.properties.contains_key(name));
+                let droppable =
+                    |one: &Structural| !one.nullable && (one.default.is_none() || schema.properties.contains_key(name));
                 !(field.is_null() && schema.field(name).is_some_and(droppable))
             });
             for (name, field) in fields.iter_mut() {

@@ -122,7 +122,8 @@ impl Schema {
             errors = values.check(status, source);
             numbers::check(status, self.structure.field("status").unwrap_or(&self.structure), &mut errors);
             for error in errors.iter_mut().filter(|error| error.field != "<nil>") {
-                error.field = if error.field.is_empty() { "status".to_owned() } else { format!("status.{}", error.field) };
+                error.field =
+                    if error.field.is_empty() { "status".to_owned() } else { format!("status.{}", error.field) };
             }
         }
         errors.extend(unique::check(object, &self.structure));

@@ -33,7 +33,11 @@ impl Values {
                 if let Some(place) = conjunction(&error)
                     && !conjunctions.contains(&place)
                 {
-                    errors.push(FieldError::invalid("<nil>", "", format!("{place:?} must validate all the schemas (allOf)")));
+                    errors.push(FieldError::invalid(
+                        "<nil>",
+                        "",
+                        format!("{place:?} must validate all the schemas (allOf)"),
+                    ));
                     conjunctions.push(place);
                 }
             }

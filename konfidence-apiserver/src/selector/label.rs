@@ -141,8 +141,7 @@ impl Parser {
                 Token::Word(_) | Token::Sign("!") => {}
                 other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
             }
-            let requirement =
-                self.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
+            let requirement = self.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
             requirements.push(requirement);
             match self.take() {
                 Token::End => return Ok(requirements),
@@ -197,7 +196,10 @@ impl Parser {
             ">" | "<" => {
                 let value = self.value()?;
                 let limit = value.parse().map_err(|_| {
-                    format!("values[0]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", quoted(&value))
+                    format!(
+                        "values[0]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+                        quoted(&value)
+                    )
                 })?;
                 let bound = if operator.is(">") { Bound::Above(limit) } else { Bound::Below(limit) };
                 Ok(Requirement::Bound(key, bound))

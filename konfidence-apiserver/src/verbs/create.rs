@@ -57,11 +57,10 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
     }
     // A crash must not leave an object in a namespace that went at the same moment, or a definition half settled.
     let _whole = api.engine.whole();
-    let written =
-        collection.create(resource.store(object), scope).map_err(|error| match error {
-            EngineError::AlreadyExists => taken(call, &name),
-            other => engine_error(resource, &name, other),
-        })?;
+    let written = collection.create(resource.store(object), scope).map_err(|error| match error {
+        EngineError::AlreadyExists => taken(call, &name),
+        other => engine_error(resource, &name, other),
+    })?;
     let shown = resource.show(written.object.json());
     if resource.namespaced {
         namespaces::readmit(api, call, &written)?;

@@ -66,7 +66,9 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
         // Whoever serves custom resources looks at the method first, and at the name when it needs one.
         ("POST", Some(_)) if resource.custom && part.is_none() => create::run(api, call),
         ("PUT" | "PATCH", None) if resource.custom => Err(ApiError::bad_request("name must be provided")),
-        ("DELETE", None) if !everywhere && !is_namespaces && offered("deletecollection") => delete::collection(api, call),
+        ("DELETE", None) if !everywhere && !is_namespaces && offered("deletecollection") => {
+            delete::collection(api, call)
+        }
         ("DELETE", Some(name)) if part.is_none() && offered("delete") => delete::one(api, call, name),
         ("PUT", Some(name)) if offered("update") => update::run(api, call, name),
         ("PATCH", Some(name)) if part != Some("finalize") && offered("patch") => patch::run(api, call, name),

@@ -7,9 +7,9 @@ use super::prepare::{self, Origin};
 use super::{create, scale, update};
 use crate::apply;
 use crate::field::FieldError;
-use crate::http::respond::Reply;
 use crate::http::body::Twice;
 use crate::http::params::FieldValidation;
+use crate::http::respond::Reply;
 use crate::http::{Call, body};
 use crate::json::text;
 use crate::patch::{self, strategic};
@@ -32,8 +32,8 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
             plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(&patch, object))
         }
         "application/merge-patch+json" => {
-            let patch = body::json(&call.body)
-                .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+            let patch =
+                body::json(&call.body).map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
             match &patch.value {
                 Value::Object(_) => {}
                 Value::Null => return Err(ApiError::bad_request("Invalid JSON Patch")),
@@ -94,7 +94,8 @@ fn plain(
         }
         let mut wanted = old.clone();
         patch(&mut wanted)?;
-        let refused = |why: String| ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", show(&wanted), why)]);
+        let refused =
+            |why: String| ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", show(&wanted), why)]);
         if resource.custom {
             for (field, name) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
                 if text(&wanted, &format!("/{field}")).is_empty() {
@@ -119,9 +120,8 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         let error = FieldError::required("fieldManager", "is required for apply patch");
         return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
     }
-    let decoded = body::yaml(&call.body).map_err(|why| {
-        ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {why}"))
-    })?;
+    let decoded = body::yaml(&call.body)
+        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {why}")))?;
     if !decoded.twice.keys.is_empty() {
         match call.params.field_validation {
             FieldValidation::Ignore => {}
@@ -150,10 +150,7 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     if let Some(why) = apply::misfit(&config, &resource.ownership) {
         return Err(ApiError::untyped(format!(
             "failed to create typed patch object ({}/{name}; {}/{}, Kind={}): {why}",
-            namespace,
-            resource.group,
-            resource.version,
-            resource.kind
+            namespace, resource.group, resource.version, resource.kind
         )));
     }
     let manager = create::manager(call, true);

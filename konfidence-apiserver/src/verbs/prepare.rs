@@ -95,7 +95,8 @@ fn check_kind(resource: &Resource, object: &Value, body: &[u8]) -> ApiResult<()>
                 )));
             }
             let kind = if kind.is_empty() { &resource.kind } else { kind };
-            let version = if version.is_empty() { &resource.version } else { version.rsplit('/').next().unwrap_or_default() };
+            let version =
+                if version.is_empty() { &resource.version } else { version.rsplit('/').next().unwrap_or_default() };
             Err(ApiError::bad_request(format!(
                 "{kind} in version {version:?} cannot be handled as a {}: {why}",
                 resource.kind
@@ -219,9 +220,7 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
             "{kind} in version {:?} cannot be handled as a {}: {why}",
             resource.version, resource.kind
         )),
-        Origin::Patch(_) => {
-            ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", shown.clone(), why)])
-        }
+        Origin::Patch(_) => ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", shown.clone(), why)]),
     };
     resource.schema.drop_nulls(object);
     drop_empty_metadata(object);

@@ -38,7 +38,12 @@ pub(super) fn scale(call: &Call, scale: Value, now: Timestamp) -> Value {
 ///
 /// # Errors
 /// As [`one`], for a form that is an object's.
-pub(super) fn many(call: &Call, objects: Vec<Value>, mut metadata: Map<String, Value>, now: Timestamp) -> ApiResult<Value> {
+pub(super) fn many(
+    call: &Call,
+    objects: Vec<Value>,
+    mut metadata: Map<String, Value>,
+    now: Timestamp,
+) -> ApiResult<Value> {
     let resource = &call.target.resource;
     match call.accept.form {
         Form::Whole => {

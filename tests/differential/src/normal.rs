@@ -95,7 +95,8 @@ impl Normal {
                 }
                 // Owners are keys of owned fields.
                 if fields.keys().any(|name| UID.is_match(name)) {
-                    *fields = std::mem::take(fields).into_iter().map(|(name, field)| (self.text(&name), field)).collect();
+                    *fields =
+                        std::mem::take(fields).into_iter().map(|(name, field)| (self.text(&name), field)).collect();
                 }
             }
             Value::Array(items) => {

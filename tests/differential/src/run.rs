@@ -102,8 +102,7 @@ impl World {
     }
 
     fn request(&self, step: &Step) -> Request<Vec<u8>> {
-        let mut request =
-            Request::builder().method(step.method.as_str()).uri(escaped(&self.filled(&step.path)));
+        let mut request = Request::builder().method(step.method.as_str()).uri(escaped(&self.filled(&step.path)));
         let mut named = false;
         for (name, value) in &step.headers {
             named |= name == "content-type";

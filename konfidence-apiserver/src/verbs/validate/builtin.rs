@@ -127,7 +127,8 @@ fn event(resource: &Resource, object: &Value) -> FieldErrors {
     if object.get("eventTime").is_none_or(Value::is_null) {
         errors.push(FieldError::required("eventTime", ""));
     } else {
-        for (field, limit) in [("reportingController", 0), ("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        for (field, limit) in [("reportingController", 0), ("reportingInstance", 128), ("action", 128), ("reason", 128)]
+        {
             let value = text(&format!("/{field}"));
             if value.is_empty() {
                 errors.push(FieldError::required(field, ""));

@@ -141,9 +141,9 @@ fn time(text: &str, at: &str) -> Option<String> {
         rest = rest.get(*length..).unwrap_or_default();
     }
     if micro {
-        let fraction = rest.get(..7).is_some_and(|part| {
-            part.starts_with('.') && part.bytes().skip(1).all(|byte| byte.is_ascii_digit())
-        });
+        let fraction = rest
+            .get(..7)
+            .is_some_and(|part| part.starts_with('.') && part.bytes().skip(1).all(|byte| byte.is_ascii_digit()));
         if !fraction {
             return Some(cannot(rest, ".000000"));
         }

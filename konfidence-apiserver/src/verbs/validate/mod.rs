@@ -64,8 +64,11 @@ fn scale(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
             FieldError::invalid(&scale.spec, 0, why)
         }
         Err(other) => {
-            let why =
-                format!("{} accessor error: {}, expected map[string]interface{{}}", scale.spec, go::is_of_the_type(other));
+            let why = format!(
+                "{} accessor error: {}, expected map[string]interface{{}}",
+                scale.spec,
+                go::is_of_the_type(other)
+            );
             FieldError::invalid(&scale.spec, 0, why)
         }
     };
@@ -95,7 +98,9 @@ pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String>
     let (root, prefix) = if resource.custom { ("ObjectMeta", "") } else { ("ObjectMeta", "metadata") };
     metadata
         .and_then(|metadata| go::undecodable(metadata, &METADATA.structure, root, prefix))
-        .or_else(|| if resource.custom { None } else { go::undecodable(object, &resource.schema.structure, &resource.kind, "") })
+        .or_else(|| {
+            if resource.custom { None } else { go::undecodable(object, &resource.schema.structure, &resource.kind, "") }
+        })
         .or_else(|| if resource.custom { go::embedded(object, &resource.schema.structure) } else { None })
 }
 
@@ -131,9 +136,7 @@ fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldEr
     };
     for (key, value) in entries("labels") {
         errors.extend(
-            names::label_key(&key)
-                .into_iter()
-                .map(|why| FieldError::invalid("metadata.labels", key.as_str(), why)),
+            names::label_key(&key).into_iter().map(|why| FieldError::invalid("metadata.labels", key.as_str(), why)),
         );
         errors.extend(
             names::label_value(&value)
