@@ -199,12 +199,12 @@ impl Script {
         let mood = self.world.scenario.mood;
         self.world.scenario.mood = Mood { time: 0, deed: 0, ..mood };
         let mut driver = Driver::new(seed);
-        let driven = (0..steps).try_for_each(|_| {
+        let done = (0..steps).try_for_each(|_| {
             let step = driver.next(&self.world);
             self.world.step(step).map(|_| ())
         });
         self.world.scenario.mood = mood;
-        driven?;
+        done?;
         self.wake_everybody()
     }
 

@@ -5,12 +5,45 @@
 //! hashes, which a write changes in one place.
 
 use std::collections::{BTreeMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
 use super::step::Kind;
 use crate::store::engine::{Change, Event};
+
+/// Mixes words into one: every machine and every compiler counts the same with it, and a step is hashed in no time. Two
+/// states in a billion billion may pass for one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
+            let mut padded = [0; 8];
+            padded.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
+            self.write_u64(u64::from_le_bytes(padded));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(u64::try_from(number).unwrap_or(u64::MAX));
+    }
+
+    fn finish(&self) -> u64 {
+        // The high bits have seen everything, the low ones little.
+        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 29)
+    }
+}
 
 /// Hashes of the states that a world was in, if they are counted.
 #[derive(Default)]
@@ -42,7 +75,7 @@ impl States {
 
     /// Notes the state that `rest` describes besides the store.
     pub(super) fn note(&mut self, rest: u64) {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Mixer::default();
         for prefixes in self.prefixes.values() {
             prefixes.last().map_or(0, |(_, all)| *all).hash(&mut hasher);
         }
@@ -56,14 +89,13 @@ impl States {
 }
 
 fn content(place: &(Kind, String, String), object: &Value) -> u64 {
-    // The keys are fixed, so that every machine counts the same.
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Mixer::default();
     place.hash(&mut hasher);
     hash(object, &mut hasher);
     hasher.finish()
 }
 
-fn hash(value: &Value, hasher: &mut DefaultHasher) {
+fn hash(value: &Value, hasher: &mut Mixer) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {

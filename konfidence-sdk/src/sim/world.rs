@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 use konfidence_types::VectorPromotionConfig;
@@ -13,7 +13,7 @@ use super::meter::{Meter, Part, Profile, Stopwatch};
 use super::people::{People, Person, Said};
 use super::scenario::Scenario;
 use super::server::Server;
-use super::states::States;
+use super::states::{Mixer, States};
 use super::step::{Kind, Mishap, Step};
 use super::story::Story;
 use super::tally::{Nuisance, Tally};
@@ -167,7 +167,7 @@ impl World {
 
     fn note_state(&mut self) {
         let Some(states) = &mut self.checker.states else { return };
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Mixer::default();
         self.controllers.iter().for_each(|controller| controller.hash_into(states, &mut hasher));
         self.persons.iter().for_each(|person| person.hash_into(&mut hasher));
         self.server.refused().hash(&mut hasher);
