@@ -40,13 +40,22 @@ impl Checker {
         let Some(cap) = self.caps.get(&config_key) else {
             return if ran_out { Ok(()) } else { violates("P44", format!("{key} is cleaned up before its TTL")) };
         };
-        let above = self.ended_above(&config_key, promotion);
-        let over_cap = u32::try_from(above.len()).is_ok_and(|above| above >= *cap);
+        let place = |it: &VectorPromotion| (it.spec.sequence, it.uid());
+        let own = self.ended(&config_key);
+        let above: Vec<_> =
+            own.iter().filter(|it| place(&it.promotion) > place(promotion)).map(|it| it.phase).collect();
+        let below = own.iter().filter(|it| place(&it.promotion) < place(promotion)).map(|it| it.phase);
+        let succeeded = Phase::of_promotion(promotion) == Phase::Succeeded;
+        // The newest that succeeded is counted, however low it is.
+        let trail_is_below = !succeeded
+            && !above.contains(&Phase::Succeeded)
+            && below.into_iter().any(|phase| phase == Phase::Succeeded);
+        let counted = above.len() + usize::from(trail_is_below);
+        let over_cap = u32::try_from(counted).is_ok_and(|counted| counted >= *cap);
         if !ran_out && !over_cap {
-            let what = format!("{key} is cleaned up with {} finished ones above it and a cap of {cap}", above.len());
+            let what = format!("{key} is cleaned up with {counted} finished ones before it and a cap of {cap}");
             return violates("P43", what);
         }
-        let succeeded = Phase::of_promotion(promotion) == Phase::Succeeded;
         let is_newest = above.is_empty() || succeeded && !above.contains(&Phase::Succeeded);
         // What nobody owns may be cleaned up by somebody who does not know its config yet.
         if *cap > 0 && is_newest && controller_uid(promotion).is_some() {
@@ -55,16 +64,13 @@ impl Checker {
         Ok(())
     }
 
-    /// How those ended, gone or not, that were above `promotion`.
-    fn ended_above(&self, config: &Key<VectorPromotionConfig>, promotion: &VectorPromotion) -> Vec<Phase> {
-        let place = |it: &VectorPromotion| (it.spec.sequence, it.uid());
-        let own = self.promotions.values().filter(|known| {
+    /// Those of the config's name that have ended, gone or not.
+    fn ended(&self, config: &Key<VectorPromotionConfig>) -> Vec<&Known> {
+        let of_config = |known: &&Known| {
             known.promotion.spec.vector_promotion_config_name == config.name()
                 && known.promotion.namespace().as_deref() == Some(config.namespace())
-        });
-        own.filter(|known| known.phase.is_terminal() && place(&known.promotion) > place(promotion))
-            .map(|known: &Known| known.phase)
-            .collect()
+        };
+        self.promotions.values().filter(of_config).filter(|known| known.phase.is_terminal()).collect()
     }
 
     /// The present instant of the clock that is furthest ahead.

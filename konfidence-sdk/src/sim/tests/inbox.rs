@@ -21,11 +21,11 @@ fn vectors<K: Object>(world: &World, vector: impl Fn(&Event) -> Option<String>) 
 #[test]
 fn p8_every_vector_gets_its_promotion_in_order_as_long_as_somebody_watches() {
     let mut scenario = Scenario::all().swap_remove(1);
-    scenario.deeds = vec![(Deed::Assemble, 4), (Deed::Approve, 1)];
+    scenario.deeds = vec![(Deed::Assemble, 4), (Deed::Burst, 1), (Deed::TouchSource, 1), (Deed::Approve, 1)];
     let mut most = 0;
     for seed in 0..60 {
         // Caches lag, controllers sleep, requests fail; nobody dies and no watch expires.
-        scenario.mood = Mood { deed: 8, pause: 2, mishap_one_in: 10, stir: 2, lost_one_in: 5, ..Mood::CALM };
+        scenario.mood = Mood { deed: 8, pause: 2, mishap_one_in: 10, stir: 2, lost_one_in: 5, repeat: 4, ..Mood::CALM };
         let mut world = World::new(&scenario);
         let (_, violation) = drive(&mut world, seed, 300);
         assert_eq!(violation, None, "seed {seed}");
