@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use konfidence_sdk::promotion::{Phase, Record, conditions_of, controller_uid, gate_is_open};
-use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig, annotation};
+use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, annotation};
 
 use crate::server::Effect;
 use crate::shelf::{Kind, View};
@@ -331,6 +331,12 @@ fn stage(
     promoted(ledger, &stage, &new, &record.promotion, promotion.as_deref())?;
     let uid = new.metadata.uid.clone().unwrap_or_default();
     Arc::make_mut(ledger).wrote.insert((record.promotion.clone(), uid));
+    let landscape = view.of(Kind::Landscape).all::<Landscape>().next();
+    let managed = landscape.and_then(|landscape| landscape.status.as_ref()?.namespace.clone());
+    if managed != new.metadata.namespace {
+        // It was started before the Landscape meant another Stage, which lacks the vector still.
+        give_reason(ledger);
+    }
     if let Some(before) = was.get(*config) {
         in_order(view, &stage, config, before, record)?;
     }

@@ -8,7 +8,8 @@
 //! ```text
 //!   scenario  what is in a small world, and what may happen to it          table: all of them
 //!   world     a state: history per kind, plans that wait, the clock
-//!   model     the steps from a state                                      people: deeds    rules: decisions, plans
+//!   model     the steps from a state       views: whatever a controller decides from       people: what they do
+//!   rules     decisions and plans, run and remembered                                      server: conditional writes
 //!   check     S1 to S5, P12, P13, P22, P28, R14 after each write          rest: S6 from each state
 //!   story     the way to a violation
 //! ```
@@ -27,6 +28,7 @@ mod server;
 mod shelf;
 mod story;
 mod table;
+mod views;
 mod world;
 
 pub use check::{Numbers, Violation};

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
 
 use clap::Parser;
 use exhaustive::{Flaw, Found, Scenario, explore, into_page, row, scenarios, table};
+use konfidence_sdk::clock::{Clock, SystemClock};
+
+/// How many more steps the long run takes.
+const DEEPER: usize = 3;
 
 #[derive(Parser)]
 #[command(name = "exhaustive", about = "Explores every interleaving of small worlds")]
@@ -17,12 +20,15 @@ struct Arguments {
     /// Only this scenario; may be given several times
     #[arg(long)]
     scenario: Vec<String>,
-    /// Go as deep as time allows: minutes become hours
+    /// Go three steps deeper: minutes become an hour
     #[arg(long)]
     long: bool,
     /// At most so many steps
     #[arg(long)]
     depth: Option<usize>,
+    /// Views are at most so many changes old, kind by kind
+    #[arg(long)]
+    old: Option<usize>,
     /// How many scenarios are explored side by side; as many as there are processors if not given
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -45,10 +51,10 @@ fn main() -> ExitCode {
         eprintln!("error: there is no such scenario; there are {}", names.join(", "));
         return ExitCode::FAILURE;
     }
-    let started = Instant::now();
+    let started = SystemClock.now();
     let found = explore_all(&arguments, chosen);
     print!("{}", table(&found));
-    println!("\n{} scenarios in {} seconds", found.len(), started.elapsed().as_secs());
+    println!("\n{} scenarios in {} seconds", found.len(), SystemClock.now().duration_since(started).as_secs());
     if let Some(page) = &arguments.page
         && let Err(error) = into_page(page, &table(&found))
     {
@@ -65,10 +71,10 @@ fn main() -> ExitCode {
     code
 }
 
-/// Explores side by side, the longest first, and answers in the order of the table.
+/// Explores side by side and answers in the order of the table.
 fn explore_all(arguments: &Arguments, chosen: Vec<Scenario>) -> Vec<Found> {
     let mut queue: Vec<_> = chosen.into_iter().enumerate().collect();
-    queue.sort_by_key(|(_, scenario)| scenario.weight);
+    queue.reverse();
     let (queue, found) = (Mutex::new(queue), Mutex::new(BTreeMap::new()));
     let threads = arguments.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     thread::scope(|scope| {
@@ -76,8 +82,10 @@ fn explore_all(arguments: &Arguments, chosen: Vec<Scenario>) -> Vec<Found> {
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some((place, scenario)) = next else { return };
-                    let depth = arguments.depth.or(if arguments.long { scenario.long } else { scenario.depth });
+                    let Some((place, mut scenario)) = next else { return };
+                    scenario.old = arguments.old.or(scenario.old);
+                    let usual = scenario.depth.map(|depth| depth + if arguments.long { DEEPER } else { 0 });
+                    let depth = arguments.depth.or(usual);
                     let result = explore(scenario, arguments.broken, depth);
                     eprintln!("{}", row(&result));
                     found.lock().unwrap_or_else(PoisonError::into_inner).insert(place, result);

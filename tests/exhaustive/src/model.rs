@@ -9,11 +9,10 @@
 //!   deed    people, the clock, the garbage collector
 //! ```
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
-use konfidence_sdk::promotion::{Action, Setback, Write};
+use konfidence_sdk::promotion::{Action, Write};
 use konfidence_sdk::store::Key;
 use konfidence_types::VectorPromotionConfig;
 use serde_json::Value;
@@ -24,10 +23,11 @@ use crate::check::{Author, check};
 use crate::flaw::Flaw;
 use crate::people::{Deed, Done, publish};
 use crate::rest::Rested;
-use crate::rules::{Considered, Next, Planned, Rules, Sight, Told, next, rest};
+use crate::rules::{Considered, Memo, Next, Planned, Rules, Sight, Told, next, rest};
 use crate::scenario::Scenario;
 use crate::server::{Effect, Refused, Server, create};
 use crate::shelf::{Kind, View, mix};
+use crate::views::Look;
 use crate::world::{Pending, Waits, World, no_version};
 
 /// How many controllers are active at once.
@@ -35,17 +35,6 @@ const CONTROLLERS: usize = 2;
 
 /// What a refusing server says.
 const REFUSAL: &str = "admission webhook \"oven.bakery.example\" denied the request";
-
-/// From which moments a controller decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    pub(crate) flow: usize,
-    pub(crate) now: usize,
-    /// Index into the history of each kind.
-    pub(crate) view: [usize; 5],
-    /// The setback that this decision knows of.
-    pub(crate) after: Option<usize>,
-}
 
 /// One step of the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +56,7 @@ pub struct Exploration {
     pub(crate) instants: Vec<Timestamp>,
     pub(crate) rules: Rules,
     pub(crate) rested: Mutex<Rested>,
+    pub(crate) offers: Memo<Arc<[Step]>>,
     pub(crate) flaw: Flaw,
     beginning: World,
 }
@@ -81,6 +71,7 @@ impl Exploration {
             instants: scenario.instants.iter().map(at).collect(),
             rules: Rules::new(flaw == Flaw::LiveReadsFromCache),
             rested: Mutex::default(),
+            offers: Memo::default(),
             flaw,
             beginning: World::beginning(View::empty(), scenario.left()),
             scenario,
@@ -99,80 +90,8 @@ impl Exploration {
         self.instants.get(now).copied().unwrap_or_default()
     }
 
-    /// What is decided from there.
-    pub(crate) fn decide(&self, world: &World, look: &Look) -> (Arc<Planned>, bool) {
-        let view = View(std::array::from_fn(|kind| {
-            let shelves = &world.history[kind].shelves;
-            shelves.get(look.view[kind]).or(shelves.last()).map_or_else(|| View::empty().0[kind].clone(), Arc::clone)
-        }));
-        let setback = setback_of(world, look.after);
-        let templates = &world.of(Kind::Template).shelves;
-        let watched = self.watched(templates, look.view[Kind::Template.index()]);
-        let sight = Sight { flow: &self.flows[look.flow], now: self.instant(look.now), setback, watched };
-        let key = mix(sight.seed(), view.hash());
-        match self.rules.consider(key, &view, &sight) {
-            Considered::Plan(planned) => (planned, false),
-            Considered::Doubt(doubtful) => (self.rules.look(&view, &world.live(), doubtful), true),
-        }
-    }
-
-    fn watched<'a>(&self, templates: &'a [Arc<crate::shelf::Shelf>], upto: usize) -> &'a [Arc<crate::shelf::Shelf>] {
-        if self.scenario.watches { templates.get(..=upto).unwrap_or(templates) } else { &[] }
-    }
-
-    /// The decisions that a controller may make now, each plan once, the newest views first.
-    fn looks(&self, world: &World, live: &View, after: Option<usize>, steps: &mut Vec<Step>) {
-        let pending = after.and_then(|slot| world.pending.get(slot));
-        let mut seen: HashSet<(u64, bool)> = HashSet::new();
-        let flows = pending.map_or(0..self.flows.len(), |pending| pending.flow..pending.flow + 1);
-        for flow in flows {
-            let nows = pending.map_or(0..world.now + 1, |pending| pending.now..pending.now + 1);
-            for now in nows.rev() {
-                self.looks_at(world, live, Look { flow, now, view: [0; 5], after }, &mut seen, steps);
-            }
-        }
-    }
-
-    fn looks_at(&self, world: &World, live: &View, look: Look, seen: &mut HashSet<(u64, bool)>, steps: &mut Vec<Step>) {
-        let setback = setback_of(world, look.after);
-        let [promotions, configs, stages, landscapes, templates] =
-            std::array::from_fn(|kind| world.history[kind].shelves.as_slice());
-        let sight = |watched| Sight { flow: &self.flows[look.flow], now: self.instant(look.now), setback, watched };
-        let seeds: Vec<u64> = (0..templates.len()).map(|upto| sight(self.watched(templates, upto)).seed()).collect();
-        for (p, promotion) in promotions.iter().enumerate().rev() {
-            for (c, config) in configs.iter().enumerate().rev() {
-                for (s, stage) in stages.iter().enumerate().rev() {
-                    for (l, landscape) in landscapes.iter().enumerate().rev() {
-                        for (t, template) in templates.iter().enumerate().rev() {
-                            let shelves = [promotion, config, stage, landscape, template];
-                            let view = shelves.iter().fold(0x71e3, |hash, shelf| mix(hash, shelf.hash));
-                            let key = mix(seeds.get(t).copied().unwrap_or_default(), view);
-                            let considered = self.rules.known(key).unwrap_or_else(|| {
-                                let view = View(shelves.map(Arc::clone));
-                                self.rules.consider(key, &view, &sight(self.watched(templates, t)))
-                            });
-                            let (planned, looked) = match considered {
-                                Considered::Plan(planned) => (planned, false),
-                                Considered::Doubt(doubtful) => {
-                                    let view = View(shelves.map(Arc::clone));
-                                    (self.rules.look(&view, live, doubtful), true)
-                                }
-                            };
-                            let Some(first) = &planned.first else { continue };
-                            if !seen.insert((planned.writes, looked)) || !self.may_succeed(live, first, looked) {
-                                continue;
-                            }
-                            let look = Look { view: [p, c, s, l, t], ..look };
-                            steps.push(Step(if looked { Move::Look(look) } else { Move::Begin(look) }));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     /// Whether a write can succeed, now or, for a plan that waits, ever.
-    fn may_succeed(&self, live: &View, request: &Request, waits: bool) -> bool {
+    pub(crate) fn may_succeed(&self, live: &View, request: &Request, waits: bool) -> bool {
         match request {
             Request::Create { kind, object } => {
                 let is_free = || {
@@ -408,13 +327,6 @@ impl Exploration {
     }
 }
 
-fn setback_of(world: &World, after: Option<usize>) -> Option<&Setback> {
-    match &world.pending.get(after?)?.waits {
-        Waits::Setback(setback) => Some(setback),
-        Waits::Plan { .. } => None,
-    }
-}
-
 impl Model for Exploration {
     type State = World;
     type Action = Step;
@@ -432,11 +344,11 @@ impl Model for Exploration {
             match &pending.waits {
                 Waits::Plan { next, .. } if self.may_succeed(&live, next, false) => steps.push(Step(Move::GoOn(slot))),
                 Waits::Plan { .. } => {}
-                Waits::Setback(_) => self.looks(world, &live, Some(slot), steps),
+                Waits::Setback(_) => steps.extend_from_slice(&self.offers(world, &live, Some(slot))),
             }
         }
         if world.pending.len() < CONTROLLERS {
-            self.looks(world, &live, None, steps);
+            steps.extend_from_slice(&self.offers(world, &live, None));
         } else {
             steps.extend((0..world.pending.len()).map(|slot| Step(Move::Crash(slot))));
         }

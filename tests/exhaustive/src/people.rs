@@ -6,14 +6,14 @@ use futures::FutureExt;
 use jiff::Timestamp;
 use konfidence_sdk::event::NoEvents;
 use konfidence_sdk::promotion::{Phase, approve, controller_uid, resume, suspend};
-use konfidence_sdk::store::Key;
+use konfidence_sdk::store::{Key, Precondition};
 use konfidence_types::{VectorPromotion, VectorPromotionConfig};
 use kube::core::ResourceExt;
 use serde_json::json;
 
 use crate::answer::{Request, Scope};
 use crate::scenario::{self, Left, PROJECT, Scenario};
-use crate::server::{Effect, Server, create, patch};
+use crate::server::{Effect, Server, carry_out, create, patch};
 use crate::shelf::{Kind, View};
 
 /// One thing that is done.
@@ -243,7 +243,8 @@ pub(crate) fn publish(live: &View, number: u8) -> Option<Effect> {
 
 pub(crate) fn delete(live: &View, kind: Kind, namespace: &str, name: &str) -> Option<Effect> {
     let (namespace, name) = (namespace.to_owned(), name.to_owned());
-    crate::server::carry_out(live, &Request::Delete { kind, namespace, name, precondition: Default::default() }).ok()
+    let precondition = Precondition::default();
+    carry_out(live, &Request::Delete { kind, namespace, name, precondition }).ok()
 }
 
 /// Whether the collector may remove it: its owner is gone.

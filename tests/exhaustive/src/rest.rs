@@ -195,7 +195,7 @@ fn members(
     flow: &Key<VectorPromotionConfig>,
     config: Option<&VectorPromotionConfig>,
 ) -> Vec<(Arc<VectorPromotion>, Phase)> {
-    let owner = config.and_then(|config| config.uid());
+    let owner = config.and_then(ResourceExt::uid);
     let own = live.of(Kind::Promotion).all::<VectorPromotion>().filter(|it| {
         it.spec.vector_promotion_config_name == flow.name()
             && controller_uid(it).is_none_or(|uid| Some(uid) == owner.as_deref())

@@ -86,7 +86,8 @@ pub(crate) struct Told {
     pub(crate) version: Version,
 }
 
-type Memo<T> = Mutex<HashMap<u64, T, BuildHasherDefault<NoHashHasher<u64>>>>;
+/// What was found before, by a hash of what it was found for.
+pub(crate) type Memo<T> = Mutex<HashMap<u64, T, BuildHasherDefault<NoHashHasher<u64>>>>;
 
 /// Runs the rules and remembers what they answered.
 pub(crate) struct Rules {
@@ -184,11 +185,11 @@ impl Rules {
     }
 }
 
-fn recall<T: Clone>(memo: &Memo<T>, key: u64) -> Option<T> {
+pub(crate) fn recall<T: Clone>(memo: &Memo<T>, key: u64) -> Option<T> {
     memo.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-fn remember<T>(memo: &Memo<T>, key: u64, value: T) {
+pub(crate) fn remember<T>(memo: &Memo<T>, key: u64, value: T) {
     memo.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value);
 }
 

@@ -1,7 +1,8 @@
 //! A search from end to end, and what came of it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use konfidence_sdk::clock::{Clock, SystemClock};
 use stateright::{Checker, Model};
 
 use crate::flaw::Flaw;
@@ -33,7 +34,7 @@ pub struct Found {
 
 /// Explores `scenario`, breadth first on one thread: so a story is a shortest one, and the same in every run.
 pub fn explore(scenario: Scenario, flaw: Flaw, depth: Option<usize>) -> Found {
-    let started = Instant::now();
+    let started = SystemClock.now();
     let mut checker = Exploration::new(scenario.clone(), flaw).checker();
     if let Some(depth) = depth {
         checker = checker.target_max_depth(depth + 2);
@@ -49,7 +50,7 @@ pub fn explore(scenario: Scenario, flaw: Flaw, depth: Option<usize>) -> Found {
         decisions: model.rules.decisions(),
         rested: model.rested.lock().map_or(0, |rested| rested.len()),
         is_complete: violation.is_none() && depth.is_none_or(|depth| checker.max_depth() < depth + 2),
-        took: started.elapsed(),
+        took: SystemClock.now().duration_since(started).unsigned_abs(),
         violation,
         scenario,
     }

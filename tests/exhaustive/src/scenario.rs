@@ -41,12 +41,8 @@ pub struct Scenario {
     pub watches: bool,
     /// Whether the world must come to rest (S6).
     pub rests: bool,
-    /// How many steps are taken at most; `None`: all there are.
+    /// How many steps are taken at most in the usual run; `None`: all there are.
     pub depth: Option<usize>,
-    /// The same for the long run.
-    pub long: Option<usize>,
-    /// How long it takes compared with the others: the longest are begun first.
-    pub weight: u32,
 }
 
 /// One declared flow, from the template `menu`.
@@ -138,9 +134,7 @@ pub const BASE: Scenario = Scenario {
     reports: false,
     watches: false,
     rests: true,
-    depth: Some(8),
-    long: None,
-    weight: 0,
+    depth: None,
 };
 
 impl Scenario {

@@ -263,8 +263,8 @@ pub(crate) fn list<K: Object>(view: &View, query: &Query<K>) -> Listed<K> {
 #[cfg(test)]
 mod tests {
     use futures::executor::block_on;
-    use konfidence_sdk::store::MemoryStore;
-    use konfidence_types::{VectorPromotion, VectorPromotionConfig};
+    use konfidence_sdk::store::{MemoryStore, Version};
+    use konfidence_types::{VectorPromotion, VectorPromotionConfig, VectorPromotionConfigStatus};
     use serde_json::json;
 
     use super::*;
@@ -294,7 +294,7 @@ mod tests {
         store: &S,
     ) -> Vec<String> {
         let mut config = serde_json::from_value::<VectorPromotionConfig>(config(&AUTO)).unwrap();
-        config.status = Some(Default::default());
+        config.status = Some(VectorPromotionConfigStatus::default());
         let key = Key::of(&config);
         let (mut lines, mut last) = (Vec::new(), None);
         lines.push(told(store.create(&config).await, &mut last));

@@ -162,6 +162,9 @@ impl Shelf {
 pub(crate) struct View(pub(crate) [Arc<Shelf>; 5]);
 
 impl View {
+    /// What the hash of a view begins with.
+    pub(crate) const SEED: u64 = 0x71e3;
+
     pub(crate) fn empty() -> Self {
         Self(std::array::from_fn(|_| Arc::new(Shelf::empty())))
     }
@@ -171,7 +174,7 @@ impl View {
     }
 
     pub(crate) fn hash(&self) -> u64 {
-        self.0.iter().fold(0x71e3, |hash, shelf| mix(hash, shelf.hash))
+        self.0.iter().fold(Self::SEED, |hash, shelf| mix(hash, shelf.hash))
     }
 }
 

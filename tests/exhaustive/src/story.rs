@@ -6,9 +6,10 @@ use std::sync::Arc;
 use konfidence_sdk::promotion::{Attempt, Phase, controller_uid};
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation};
 
-use crate::model::{Exploration, Look, Move, Step};
+use crate::model::{Exploration, Move, Step};
 use crate::server::Server;
 use crate::shelf::{Kind, Stored};
+use crate::views::Look;
 use crate::world::{Waits, World};
 
 impl Exploration {
@@ -28,7 +29,9 @@ impl Exploration {
             let mut lines = Vec::new();
             let server = Server::new(last.live());
             let _ = self.comes_to_rest(&server, self.instant(last.now), &mut |done| lines.push(done));
-            lines.iter().for_each(|done| line(&mut told, &format!("     - {done}")));
+            for done in lines {
+                line(&mut told, &format!("     - {done}"));
+            }
         }
         if let Some(violation) = self.violation(last) {
             line(&mut told, &violation.to_string());

@@ -12,14 +12,12 @@ const HIGH: HandMade = HandMade { name: "by-hand-9", sequence: 9, target: "dev",
 
 /// All scenarios.
 pub fn scenarios() -> Vec<Scenario> {
-    let mut all = of_the_table();
-    all.extend(beyond_the_table());
-    all
+    [automatic(), approved(), made_by_hand(), deleted(), made_again(), beyond_the_table()].concat()
 }
 
-fn of_the_table() -> Vec<Scenario> {
+fn automatic() -> Vec<Scenario> {
     vec![
-        Scenario { name: "a", about: "automatic, 3 vectors", vectors: 3, ..BASE },
+        Scenario { name: "a", about: "automatic, 3 vectors", vectors: 3, depth: Some(11), ..BASE },
         Scenario {
             name: "A",
             about: "automatic, 2 vectors, timeout, Stage edit",
@@ -27,16 +25,30 @@ fn of_the_table() -> Vec<Scenario> {
             instants: &[0, 300],
             old: Some(4),
             left: Left { edits: 1, ..LEFT },
+            depth: Some(9),
             ..BASE
         },
-        Scenario { name: "B", about: "automatic, 2 timeouts, 2 takeovers", instants: &[0, 10, 300, 660], ..BASE },
+        Scenario {
+            name: "B",
+            about: "automatic, 2 timeouts, 2 takeovers",
+            instants: &[0, 10, 300, 360, 660],
+            left: Left { creations: 2, ..LEFT },
+            depth: Some(12),
+            ..BASE
+        },
         Scenario {
             name: "C",
             about: "automatic, Stage re-created, timeout",
             instants: &[0, 300],
-            left: Left { stages: 1, ..LEFT },
+            left: Left { stages: 1, creations: 3, ..LEFT },
+            depth: Some(11),
             ..BASE
         },
+    ]
+}
+
+fn approved() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "D",
             about: "approval, 2 vectors, timeout, Stage edit",
@@ -44,6 +56,7 @@ fn of_the_table() -> Vec<Scenario> {
             vectors: 2,
             instants: &[0, 300],
             left: Left { edits: 1, approvals: 1, ..LEFT },
+            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -53,6 +66,7 @@ fn of_the_table() -> Vec<Scenario> {
             vectors: 3,
             instants: &[0, 300],
             left: Left { approvals: 1, ..LEFT },
+            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -63,14 +77,22 @@ fn of_the_table() -> Vec<Scenario> {
             instants: &[0, 300],
             old: Some(3),
             left: Left { approvals: 2, ..LEFT },
+            depth: Some(8),
             ..BASE
         },
+    ]
+}
+
+fn made_by_hand() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "E",
             about: "hand-made sequence 1, automatic, timeout",
             instants: &[0, 300],
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
+            left: Left { creations: 2, ..LEFT },
+            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -78,9 +100,10 @@ fn of_the_table() -> Vec<Scenario> {
             about: "hand-made sequence 9 with approval, timeout",
             instants: &[0, 300],
             old: Some(4),
-            left: Left { approvals: 1, ..LEFT },
+            left: Left { approvals: 1, creations: 2, ..LEFT },
             hand_made: &[HIGH],
             numbers: Numbers::Harmless,
+            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -94,23 +117,31 @@ fn of_the_table() -> Vec<Scenario> {
                 HandMade { name: "by-hand-2", sequence: 2, ..LOW },
             ],
             numbers: Numbers::Free,
+            depth: Some(10),
             ..BASE
         },
         Scenario {
             name: "K",
             about: "two Stages, Stage deleted, hand-made",
             stages: &[("bakery-eu", "dev"), ("bakery-eu", "test")],
-            left: Left { stages: 1, ..LEFT },
+            left: Left { stages: 1, creations: 2, ..LEFT },
             hand_made: &[HandMade { name: "by-hand-2", sequence: 2, target: "test", gated: false }],
             numbers: Numbers::Harmless,
+            depth: Some(8),
             ..BASE
         },
+    ]
+}
+
+fn deleted() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "j",
             about: "promotion deleted, timeout",
             instants: &[0, 300],
-            left: Left { promotions: 1, ..LEFT },
+            left: Left { promotions: 1, creations: 2, ..LEFT },
             numbers: Numbers::Free,
+            depth: Some(12),
             ..BASE
         },
         Scenario {
@@ -120,22 +151,30 @@ fn of_the_table() -> Vec<Scenario> {
             old: Some(3),
             left: Left { promotions: 1, ..LEFT },
             numbers: Numbers::Free,
+            depth: Some(10),
             ..BASE
         },
+    ]
+}
+
+fn made_again() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "g",
             about: "config re-created, timeout",
             instants: &[0, 300],
-            left: Left { configs: 1, ..LEFT },
+            left: Left { configs: 1, creations: 2, ..LEFT },
             numbers: Numbers::Harmless,
+            depth: Some(11),
             ..BASE
         },
         Scenario {
             name: "L",
             about: "config re-created, approval",
             configs: &[GATED],
-            left: Left { configs: 1, approvals: 1, ..LEFT },
+            left: Left { configs: 1, approvals: 1, creations: 2, ..LEFT },
             numbers: Numbers::Harmless,
+            old: Some(1),
             ..BASE
         },
         Scenario {
@@ -145,24 +184,27 @@ fn of_the_table() -> Vec<Scenario> {
             old: Some(2),
             left: Left { configs: 1, ..LEFT },
             numbers: Numbers::Harmless,
+            depth: Some(9),
             ..BASE
         },
         Scenario {
             name: "M",
             about: "config re-created, hand-made sequence 1",
             old: Some(3),
-            left: Left { configs: 1, ..LEFT },
+            left: Left { configs: 1, creations: 2, ..LEFT },
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
+            depth: Some(8),
             ..BASE
         },
         Scenario {
             name: "m",
             about: "config re-created, approved hand-made sequence 9",
             old: Some(2),
-            left: Left { configs: 1, approvals: 1, ..LEFT },
+            left: Left { configs: 1, approvals: 1, creations: 2, ..LEFT },
             hand_made: &[HIGH],
             numbers: Numbers::Harmless,
+            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -171,8 +213,7 @@ fn of_the_table() -> Vec<Scenario> {
             left: Left { configs: 1, ..LEFT },
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
-            depth: Some(12),
-            long: Some(16),
+            depth: Some(8),
             ..BASE
         },
     ]
@@ -185,27 +226,32 @@ fn beyond_the_table() -> Vec<Scenario> {
             about: "Landscape re-created with another namespace, timeout (R9)",
             stages: &[("bakery-eu", "dev"), ("bakery-us", "dev")],
             instants: &[0, 300],
-            left: Left { landscapes: 1, ..LEFT },
+            left: Left { landscapes: 1, creations: 2, ..LEFT },
+            depth: Some(10),
             ..BASE
         },
         Scenario {
             name: "suspend",
             about: "suspended and resumed, 2 vectors",
             vectors: 2,
-            left: Left { suspends: 1, ..LEFT },
+            left: Left { suspends: 1, creations: 2, ..LEFT },
+            depth: Some(10),
             ..BASE
         },
         Scenario {
             name: "refusal",
             about: "writes to the Stage refused for good, timeout (P36)",
             instants: &[0, 300],
-            left: Left { refusals: 1, ..LEFT },
+            left: Left { refusals: 1, creations: 2, ..LEFT },
+            depth: Some(13),
             ..BASE
         },
         Scenario {
             name: "delay",
             about: "failure, then a minute's delay (P38)",
             instants: &[0, 300, 330, 360],
+            left: Left { creations: 2, ..LEFT },
+            depth: Some(12),
             ..BASE
         },
         Scenario {
@@ -216,16 +262,20 @@ fn beyond_the_table() -> Vec<Scenario> {
             old: Some(2),
             numbers: Numbers::Harmless,
             rests: false,
+            left: Left { creations: 2, ..LEFT },
+            depth: Some(8),
             ..BASE
         },
         Scenario {
             name: "cap",
-            about: "clean-up by a cap of 1, 3 vectors, mirrors",
+            about: "clean-up by a cap of 1, 4 vectors, mirrors",
             configs: &[Config { keep: 1, ..AUTO }],
             vectors: 4,
             old: Some(1),
             reports: true,
             numbers: Numbers::Free,
+            left: Left { creations: 4, ..LEFT },
+            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -242,7 +292,8 @@ fn beyond_the_table() -> Vec<Scenario> {
             vectors: 4,
             old: Some(3),
             watches: true,
-            left: Left { approvals: 1, ..LEFT },
+            left: Left { approvals: 1, creations: 4, ..LEFT },
+            depth: Some(10),
             ..BASE
         },
     ]

@@ -27,9 +27,9 @@ impl History {
     }
 
     /// After one more write; what is more than `old` changes behind is forgotten.
-    fn with(&self, shelf: Arc<Shelf>, old: Option<usize>) -> Self {
+    fn with(&self, newest: Arc<Shelf>, old: Option<usize>) -> Self {
         let mut shelves = self.shelves.clone();
-        shelves.push(shelf);
+        shelves.push(newest);
         if let Some(old) = old {
             shelves.drain(..shelves.len().saturating_sub(old + 1));
         }
@@ -110,14 +110,18 @@ impl World {
         }))
     }
 
-    pub(crate) fn push(&mut self, kind: Kind, shelf: Arc<Shelf>, old: Option<usize>) {
+    pub(crate) fn push(&mut self, kind: Kind, newest: Arc<Shelf>, old: Option<usize>) {
         let history = &mut self.history[kind.index()];
-        *history = Arc::new(history.with(shelf, old));
+        *history = Arc::new(history.with(newest, old));
+    }
+
+    /// Histories and clock.
+    pub(crate) fn moment(&self) -> u64 {
+        self.history.iter().fold(self.now as u64, |hash, history| mix(hash, history.hash))
     }
 
     fn identity(&self) -> u64 {
-        let mut hash = self.history.iter().fold(self.now as u64, |hash, history| mix(hash, history.hash));
-        hash = self.pending.iter().fold(hash, |hash, pending| mix(hash, pending.hash));
+        let hash = self.pending.iter().fold(self.moment(), |hash, pending| mix(hash, pending.hash));
         mix(hash, hash_of(&(self.left, self.refuses, &*self.ledger, self.broken.is_some())))
     }
 }
