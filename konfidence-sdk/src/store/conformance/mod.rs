@@ -92,6 +92,12 @@ pub trait Subject: Send + Sync + 'static {
         false
     }
 
+    /// A version of old whose history the server does not hold, where it cannot be made to forget and has forgotten by
+    /// itself. `None`: there is none.
+    async fn forgotten_version(&self, _store: &Self::Store) -> Option<String> {
+        None
+    }
+
     /// The Stage as the server holds it, with the fields that [`Stage`] does not know. `None`: it cannot be had.
     async fn raw_stage(&self, _store: &Self::Store, _key: &Key<Stage>) -> Option<Value> {
         None
