@@ -64,11 +64,11 @@ impl Disk {
         Ok(locked)
     }
 
-    /// Of the last change that is applied; 0 in a new directory.
+    /// Of the last change that is applied. A new directory begins with 1: of a watch, 0 asks for what is there.
     pub(crate) fn revision(&self) -> io::Result<u64> {
         match fs::read_to_string(self.root.join("revision")) {
             Ok(text) => text.trim().parse().map_err(|error| io::Error::new(ErrorKind::InvalidData, error)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(1),
             Err(error) => Err(error),
         }
     }

@@ -22,9 +22,9 @@ use crate::object::{self, Part};
 /// use konfidence_sdk::store::{Key, ObjectStore, StoreError};
 /// use konfidence_sdk::types::{Stage, StageSpec};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let directory = tempfile::tempdir()?;
-/// # futures::executor::block_on(async {
 /// let store = FileStore::open(directory.path())?;
 /// let mut dev = Stage::new("dev", StageSpec { vector: "bakery//menu:1".into() });
 /// dev.metadata.namespace = Some("bakery-eu".into());
@@ -34,7 +34,6 @@ use crate::object::{self, Part};
 /// let dev = again.get(&Key::<Stage>::new("bakery-eu", "dev")).await?;
 /// assert_eq!(dev.map(|dev| dev.spec.vector.clone()).as_deref(), Some("bakery//menu:1"));
 /// # Ok(())
-/// # })
 /// # }
 /// ```
 #[derive(Clone)]

@@ -95,6 +95,10 @@ async fn a_store_of_files_keeps_every_law() {
     assert!(report.is_kept() && report.not_applicable().is_empty(), "{report}");
 }
 
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
 fn dev() -> Key<Stage> {
     Key::new("bakery-eu", "dev")
 }
@@ -126,11 +130,11 @@ async fn versions_grow_across_restarts() {
 #[test]
 fn of_many_who_count_up_at_once_nobody_loses_a_step() {
     let directory = tempfile::tempdir().unwrap();
-    futures::executor::block_on(with_a_stage(directory.path()));
+    block_on(with_a_stage(directory.path()));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                futures::executor::block_on(async {
+                block_on(async {
                     let store = FileStore::open(directory.path()).unwrap();
                     for _ in 0..25 {
                         loop {
@@ -147,7 +151,7 @@ fn of_many_who_count_up_at_once_nobody_loses_a_step() {
         }
     });
     let store = FileStore::open(directory.path()).unwrap();
-    let stage = futures::executor::block_on(store.get(&dev())).unwrap().unwrap();
+    let stage = block_on(store.get(&dev())).unwrap().unwrap();
     assert_eq!((stage.spec.vector.as_str(), stage.metadata.generation), ("100", Some(101)));
 }
 

@@ -42,7 +42,9 @@ impl Subject for OnAServer {
     }
 
     async fn pause(&self) {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        // The real garbage collector learns of new kinds every half a minute.
+        let millis = if self.server.embedded.is_some() { 50 } else { 250 };
+        tokio::time::sleep(Duration::from_millis(millis)).await;
     }
 
     async fn forget_history(&self, _: &KubeStore) -> bool {
