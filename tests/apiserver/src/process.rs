@@ -15,7 +15,7 @@ const SUPERVISE: &str =
 #[derive(Debug)]
 pub(crate) struct Supervised {
     shell: Child,
-    _held: Option<ChildStdin>,
+    held: Option<ChildStdin>,
 }
 
 impl Supervised {
@@ -25,13 +25,13 @@ impl Supervised {
         command.stdin(Stdio::piped()).process_group(0);
         let mut shell = logged(&mut command, log)?;
         let held = shell.stdin.take();
-        Ok(Self { shell, _held: held })
+        Ok(Self { shell, held: held })
     }
 }
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        self._held = None;
+        self.held = None;
         let _ = self.shell.wait();
     }
 }

@@ -218,6 +218,7 @@ impl Layout {
     }
 
     fn wait_until_ready(&self, binaries: &Binaries) -> Result<(), Error> {
+        #[allow(clippy::disallowed_methods, reason = "waits for a process outside of any runtime")]
         let since = Instant::now();
         loop {
             let asked = Command::new(binaries.kubectl())
