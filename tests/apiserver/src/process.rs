@@ -25,7 +25,7 @@ impl Supervised {
         command.stdin(Stdio::piped()).process_group(0);
         let mut shell = logged(&mut command, log)?;
         let held = shell.stdin.take();
-        Ok(Self { shell, held: held })
+        Ok(Self { shell, held })
     }
 }
 
