@@ -18,6 +18,7 @@ const STEPS: [&[&str]; 10] = [
     &["run", "--package", "file-store"],
     &["run", "--package", "konfidence-cli", "--", "demo", "--pace", "0"],
     &["run", "--release", "--package", "worlds", "--", "--steps", "1000000"],
+    &["run", "--release", "--package", "exhaustive"],
 ];
 
 /// Runs everything.
