@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::{TaskError, TaskResult, crds, generated, layering, rbac, statements};
 
 /// Calls of cargo, the quick ones first.
-const STEPS: [&[&str]; 10] = [
+const STEPS: [&[&str]; 11] = [
     &["fmt", "--all", "--check"],
     &["clippy", "--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"],
     &["doc", "--workspace", "--no-deps", "--all-features"],
