@@ -1,5 +1,7 @@
 //! The server comes up, knows its roles, and is gone with whoever started it.
 
+#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute only")]
+
 use std::process::{Command, Output};
 
 use real_apiserver::{Real, Role, Server, real};
