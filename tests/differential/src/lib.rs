@@ -13,6 +13,8 @@
 pub mod case;
 pub mod client;
 pub mod compare;
+pub mod generate;
+pub mod known;
 mod manifests;
 mod normal;
 pub mod run;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use differential::client::Server;
+use differential::generate::{self, STEPS};
 use differential::{Error, Run, case, compare};
 
 #[derive(Parser)]
@@ -16,6 +17,12 @@ struct Arguments {
     /// Only cases whose place or title holds this text
     #[arg(long, default_value = "")]
     only: String,
+    /// Run cases made from this seed, not those of the files
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many cases are made from a seed
+    #[arg(long, default_value_t = 150)]
+    count: usize,
     /// Print every answer of the real server too
     #[arg(long)]
     show: bool,
@@ -25,7 +32,10 @@ struct Arguments {
 async fn main() -> Result<ExitCode, Error> {
     let arguments = Arguments::parse();
     let servers = [Server::embedded().await?, Server::at("real", &arguments.real).await?];
-    let mut cases = case::read(&differential::cases())?;
+    let mut cases = match arguments.seed {
+        Some(seed) => generate::cases(seed, arguments.count, STEPS),
+        None => case::read(&differential::cases())?,
+    };
     cases.retain(|case| case.place.contains(&arguments.only) || case.title.contains(&arguments.only));
     let (mut steps, mut found) = (0, 0);
     for Run { case, answers } in differential::run_all(&servers, cases).await? {
