@@ -22,6 +22,11 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
+    /// Their order in reports: of one name who applies comes first.
+    pub(super) fn order(&self) -> (&str, bool, &str, &str) {
+        (&self.name, !self.applies, &self.api_version, &self.subresource)
+    }
+
     /// Whether both are the same owner. An applier is the same in every version.
     fn is(&self, other: &Self) -> bool {
         self.name == other.name

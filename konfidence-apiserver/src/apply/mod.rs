@@ -35,6 +35,9 @@ use shape::{fields_of, with_named_parents, without};
 /// kubectl's annotation of client-side apply.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// Who owns, from the first apply on, what an object held before.
+const BEFORE: &str = "before-first-apply";
+
 /// Fields that the server keeps itself; nobody owns them.
 const NOBODYS: &[&[&str]] = &[
     &["apiVersion"],
@@ -93,6 +96,11 @@ impl From<Conflicts> for ApiError {
 /// Notes in `new` that `manager` changed it from `live` (an empty object: it is new).
 pub(crate) fn track(live: &Value, new: &mut Value, schema: &Structural, manager: &Manager, now: Timestamp) {
     let mut entries = Managed::of_write(live, new, !manager.subresource.is_empty());
+    if entries.0.is_empty() && is_stored(live) {
+        // Of an object without owners nobody becomes one by a plain write; the first apply asks who was there before.
+        strip(new);
+        return;
+    }
     let live = bare(live);
     strip(new);
     let changes = compare(&live, new, schema);
@@ -152,8 +160,16 @@ fn apply_once(
     force: bool,
     now: Timestamp,
 ) -> Result<Value, Conflicts> {
-    let before = Managed::of(live);
-    let live_bare = bare(live);
+    let mut live_bare = bare(live);
+    let mut before = Managed::of(live);
+    if before.0.is_empty() && is_stored(live) {
+        let nothing = json!({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {}});
+        let earlier =
+            Manager { name: BEFORE.to_owned(), applies: false, subresource: String::new(), ..manager.clone() };
+        track(&nothing, &mut live_bare, schema, &earlier, now);
+        before = Managed::of(&live_bare);
+        strip(&mut live_bare);
+    }
     let mut entries = before.clone();
     let last = entries.get(manager).map(|entry| entry.fields.clone()).unwrap_or_default();
     // What nobody owns counts as wanted until the merge is done: the name that a configuration always holds keeps the
@@ -175,7 +191,7 @@ fn apply_once(
     }
     if !force && !conflicts.is_empty() {
         // Stable: the paths of one manager stay in their order.
-        conflicts.sort_by(|a, b| a.manager.cmp(&b.manager));
+        conflicts.sort_by(|a, b| a.manager.order().cmp(&b.manager.order()));
         return Err(Conflicts(conflicts));
     }
     entries.0.retain(|entry| !entry.fields.is_empty());
@@ -240,6 +256,11 @@ fn nobodys() -> FieldSet {
         set.insert(&path);
     }
     set
+}
+
+/// Whether an object is there already, and not about to be made.
+fn is_stored(live: &Value) -> bool {
+    live.pointer("/metadata/uid").is_some()
 }
 
 /// The object without its managed fields.

@@ -9,11 +9,11 @@ use crate::status::{ApiError, ApiResult};
 /// The real server takes at most so many operations.
 const MOST_OPERATIONS: usize = 10_000;
 
-/// Reads a patch. An operation that does not exist, or lacks a part, is left to [`apply`] to refuse, as on a real server.
+/// Reads a patch; `strict`: its fields are looked at, too. An operation that does not exist, or lacks a part, is left to [`apply`] to refuse, as on a real server.
 ///
 /// # Errors
 /// 400 when it is no list of operations, 413 when it has too many of them.
-pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Option<Patch>> {
+pub(crate) fn parse(bytes: &[u8], strict: bool) -> ApiResult<Option<Patch>> {
     let refused = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
     let value = body::json(bytes).map_err(refused)?.value;
     let Value::Array(operations) = &value else {
@@ -22,7 +22,12 @@ pub(crate) fn parse(bytes: &[u8]) -> ApiResult<Option<Patch>> {
             Value::Object(_) => "object",
             other => crate::schema::kind_of(other),
         };
-        return Err(refused(format!("json: cannot unmarshal {kind} into Go value of type []handlers.jsonPatchOp")));
+        // Only who looks for unknown fields reads the operations before they are applied.
+        return Err(if strict {
+            refused(format!("json: cannot unmarshal {kind} into Go value of type []handlers.jsonPatchOp"))
+        } else {
+            ApiError::bad_request(format!("json: cannot unmarshal {kind} into Go value of type jsonpatch.Patch"))
+        });
     };
     if operations.len() > MOST_OPERATIONS {
         return Err(ApiError::too_large(MOST_OPERATIONS));

@@ -25,9 +25,19 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
         return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
     }
+    let plain_type = match media_type.as_str() {
+        "application/json-patch+json" | "application/merge-patch+json" => true,
+        "application/strategic-merge-patch+json" => !custom,
+        _ => false,
+    };
+    if plain_type || call.target.subresource.is_some() {
+        // What is patched is looked for before the patch is looked at.
+        super::read(&call.target, name)?;
+    }
     match media_type.as_str() {
         "application/json-patch+json" => {
-            let patch = patch::json::parse(&call.body)?;
+            let strict = call.params.field_validation != FieldValidation::Ignore;
+            let patch = patch::json::parse(&call.body, strict)?;
             let show = |object: &Value| shown(custom, object);
             plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(&patch, object))
         }
@@ -149,8 +159,15 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     resource.schema.drop_nulls(&mut config);
     if let Some(why) = apply::misfit(&config, &resource.ownership) {
         return Err(ApiError::untyped(format!(
-            "failed to create typed patch object ({}/{name}; {}/{}, Kind={}): {why}",
-            namespace, resource.group, resource.version, resource.kind
+            "failed to create typed patch object ({namespace}/{name}; {}/{}, Kind={}): {why}",
+            resource.group, resource.version, resource.kind
+        )));
+    }
+    if let Some(why) = super::validate::undecodable(resource, &config).filter(|_| !resource.custom) {
+        let kind = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
+        return Err(ApiError::untyped(format!(
+            "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert \
+             unstructured object to {kind}: error decoding from json: {why}"
         )));
     }
     let manager = create::manager(call, true);
@@ -168,6 +185,7 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         // What was applied may leave places that have defaults.
         resource.schema.drop_nulls(&mut wanted);
         resource.schema.default(&mut wanted);
+        prepare::drop_empty_metadata(&mut wanted);
         prepare::keep(call, &mut wanted, old);
         super::hooks::before_update(resource, call.target.subresource.as_deref(), &mut wanted, old);
         super::hooks::fill(resource, &mut wanted);
@@ -198,6 +216,7 @@ fn create_by_apply(api: &Api, call: &Call, name: &str, config: &Value, manager: 
         metadata.remove("resourceVersion");
     }
     resource.schema.default(&mut object);
+    prepare::drop_empty_metadata(&mut object);
     create::finish(api, call, object, None)
 }
 

@@ -279,7 +279,7 @@ fn doubtful_finalizers(call: &Call, object: &Value) {
 }
 
 /// `null` and empty maps in the metadata say the same as nothing.
-fn drop_empty_metadata(object: &mut Value) {
+pub(super) fn drop_empty_metadata(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|name, value| match value {
             Value::Null => false,

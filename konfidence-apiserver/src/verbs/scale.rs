@@ -24,7 +24,10 @@ pub(super) fn of(resource: &Resource, object: &Value) -> ApiResult<Value> {
         "status": {"replicas": number(&paths.status).unwrap_or_default()},
     });
     if let Some(replicas) = number(&paths.spec) {
-        scale["spec"]["replicas"] = replicas.into();
+        // None is what a scale says of 0.
+        if replicas != 0 {
+            scale["spec"]["replicas"] = replicas.into();
+        }
     } else {
         let why = format!("the spec replicas field {:?} does not exist", paths.spec);
         return Err(ApiError::internal(why));

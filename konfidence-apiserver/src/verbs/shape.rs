@@ -73,7 +73,8 @@ pub(super) fn many(
                 "apiVersion": "meta.k8s.io/v1",
                 "kind": "PartialObjectMetadataList",
                 "metadata": metadata,
-                "items": objects.iter().map(partial).collect::<Vec<_>>(),
+                // An empty list is none, here alone.
+                "items": (!objects.is_empty()).then(|| objects.iter().map(partial).collect::<Vec<_>>()),
             }),
         )),
         Form::Table => table(call, &objects, &Value::Object(metadata), now),

@@ -33,6 +33,11 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     prepare::decode(call, &mut object, &decoded.twice, Origin::Body)?;
     let present = super::collection(resource)?.get(call.target.namespace(), name);
     if present.is_none() && creates_on_update(resource) {
+        check_version(resource, name, &object, false)?;
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            // There is no state that this could be the version of.
+            metadata.remove("resourceVersion");
+        }
         return create::finish(api, call, object, Some(&create::manager(call, false)));
     }
     let conditional = resource.custom || matches!(resource.kind.as_str(), "Lease" | "CustomResourceDefinition");

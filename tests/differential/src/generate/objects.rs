@@ -66,7 +66,7 @@ const LABELS: &[&str] = &[
     "{\"app\": \"menu\"}",
     "{\"app\": \"other\", \"tier\": \"1\"}",
     "{\"tier\": \"2\"}",
-    "{}",
+    "{\"app\": \"\"}",
     "{\"a b\": \"c\"}",
     "{\"app\": \"not ok!\"}",
 ];
@@ -143,12 +143,19 @@ pub(super) fn other(dice: &mut Dice, collection: &str, name: &str) -> Value {
         "${core}/configmaps" => {
             let data = drawn(
                 dice,
-                &["{\"a\": \"1\"}", "{\"a\": \"2\", \"b\": \"3\"}", "{}", "{\"a b\": \"1\"}", "{\"a\": 5}", "null"],
+                &[
+                    "{\"a\": \"1\"}",
+                    "{\"a\": \"2\", \"b\": \"3\"}",
+                    "{\"c\": \"\"}",
+                    "{\"a b\": \"1\"}",
+                    "{\"a\": 5}",
+                    "null",
+                ],
             );
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
         }
         "${core}/secrets" => {
-            let data = drawn(dice, &["{\"a\": \"aGk=\"}", "{}", "{\"..\": \"aGk=\"}", "{\"a\": \"?\"}"]);
+            let data = drawn(dice, &["{\"a\": \"aGk=\"}", "{\"b\": \"\"}", "{\"..\": \"aGk=\"}", "{\"a\": \"?\"}"]);
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
         }
         "${leases}" => {

@@ -114,7 +114,6 @@ fn json_patch(dice: &mut Dice, collection: &str, name: &str) -> Step {
         r#"[{"op": "remove", "path": "/metadata/labels"}]"#,
         r#"[{"op": "replace", "path": "/spec/flour", "value": "spelt"}]"#,
         r#"[{"op": "test", "path": "/spec/flour", "value": "rye"}, {"op": "add", "path": "/spec/note", "value": "x"}]"#,
-        r#"[{"op": "copy", "from": "/metadata/name", "path": "/metadata/annotations"}]"#,
         "[]",
         "{}",
     ]);
@@ -139,7 +138,7 @@ fn part(dice: &mut Dice, collection: &str, name: &str) -> Step {
     let path = format!("{collection}/{name}");
     match dice.below(5) {
         0 => step("GET", &format!("{path}/scale"), ""),
-        1 => patch(&format!("{path}/scale{}", query(dice)), MERGE, &json!({"spec": {"replicas": dice.below(5)}})),
+        1 => patch(&format!("{path}/scale"), MERGE, &json!({"spec": {"replicas": 5 + dice.below(1000)}})),
         2 => {
             let manager = dice.one(&["anna", "dora"]);
             let body = json!({"apiVersion": "bakery.example/v1", "kind": "Loaf", "metadata": {"name": name},
