@@ -165,7 +165,8 @@ fn translate(error: &ValidationError<'_>, source: &Value, errors: &mut FieldErro
             FieldError::required(child(&field, property.as_str().unwrap_or_default()), "")
         }
         ValidationErrorKind::Type { kind } => {
-            let format = format_of(error, source).filter(|_| !value.is_string() && !value.is_array());
+            let format =
+                format_of(error, source).filter(|_| !(value.is_string() || value.is_array() || value.is_null()));
             // Of a formatted value the real server names Go's type.
             let (wanted, got) = match (format, value) {
                 (None, _) => (expected(kind), kind_of(value)),

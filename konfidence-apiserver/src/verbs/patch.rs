@@ -13,6 +13,7 @@ use crate::http::respond::Reply;
 use crate::http::{Call, body};
 use crate::json::text;
 use crate::patch::{self, strategic};
+use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
@@ -156,7 +157,6 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    resource.schema.drop_nulls(&mut config);
     if let Some(why) = apply::misfit(&config, &resource.ownership) {
         return Err(ApiError::untyped(format!(
             "failed to create typed patch object ({namespace}/{name}; {}/{}, Kind={}): {why}",
@@ -182,9 +182,7 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     }
     let reply = update::change(api, call, name, |_, old| {
         let mut wanted = apply::apply(old, &config, &resource.ownership, &manager, force, api.clock.now())?;
-        // What was applied may leave places that have defaults.
-        resource.schema.drop_nulls(&mut wanted);
-        resource.schema.default(&mut wanted);
+        complete(resource, &mut wanted);
         prepare::drop_empty_metadata(&mut wanted);
         prepare::keep(call, &mut wanted, old);
         super::hooks::before_update(resource, call.target.subresource.as_deref(), &mut wanted, old);
@@ -215,9 +213,18 @@ fn create_by_apply(api: &Api, call: &Call, name: &str, config: &Value, manager: 
         // There is nothing yet that could have another version.
         metadata.remove("resourceVersion");
     }
-    resource.schema.default(&mut object);
+    complete(resource, &mut object);
     prepare::drop_empty_metadata(&mut object);
     create::finish(api, call, object, None)
+}
+
+/// What was applied may leave places that have defaults. A `null` that has none is nothing to a built-in kind; to a custom
+/// resource it is a value.
+fn complete(resource: &Resource, object: &mut Value) {
+    if !resource.custom {
+        resource.schema.drop_nulls(object);
+    }
+    resource.schema.default(object);
 }
 
 /// What this endpoint does not write is not applied: the status by the main one, everything else by `/status`.

@@ -10,7 +10,7 @@ const LOAF: &[(&str, &[&str])] = &[
     ("grams", &["1", "500", "0", "\"x\"", "5001"]),
     ("weight", &["5", "10", "7", "null"]),
     ("price", &["2.5", "99.5", "0", "100"]),
-    ("vegan", &["true", "false", "\"yes\"", "null"]),
+    ("vegan", &["true", "false", "5", "null"]),
     ("grain", &["\"fine\"", "\"coarse\"", "\"medium\"", "null"]),
     ("level", &["1", "3", "9", "\"1\""]),
     ("port", &["80", "\"http\"", "1.5", "{}"]),
