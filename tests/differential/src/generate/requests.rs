@@ -169,7 +169,7 @@ fn accept(dice: &mut Dice) -> Vec<(String, String)> {
 }
 
 fn read(dice: &mut Dice, collection: &str, name: &str) -> Step {
-    let version = dice.one(&["", "", "?resourceVersion=0", "?resourceVersion=nonsense"]);
+    let version = dice.one(&["", "", "?resourceVersion=nonsense"]);
     step("GET", &format!("{collection}/{name}{version}"), "")
 }
 
@@ -185,7 +185,6 @@ fn list(dice: &mut Dice, collection: &str) -> Step {
         "?fieldSelector=spec.none=a",
         "?limit=1",
         "?limit=1&labelSelector=app",
-        "?resourceVersion=0",
         "?resourceVersion=${from}&resourceVersionMatch=Exact",
         "?resourceVersion=${from}&resourceVersionMatch=NotOlderThan",
         "?resourceVersionMatch=Exact",
