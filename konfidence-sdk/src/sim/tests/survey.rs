@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use crate::sim::world::World;
-use crate::sim::{Deed, Failure, Nuisance, Report, Scenario, Survey};
+use crate::sim::{Deed, Nuisance, Report, Scenario, Survey};
 use crate::store::Fault;
 
 fn survey(steps: u64, seed: u64, threads: usize) -> Survey {
@@ -11,7 +11,7 @@ fn survey(steps: u64, seed: u64, threads: usize) -> Survey {
 }
 
 fn told(report: &Report) -> (u64, String, usize, Option<String>) {
-    let failure = report.failure.as_ref().map(|failure: &Box<Failure>| failure.to_string());
+    let failure = report.failure.as_ref().map(ToString::to_string);
     (report.worlds, report.tally.to_string(), report.states, failure)
 }
 
