@@ -172,11 +172,11 @@ fn an_engine_goes_on_from_what_was_saved() {
     let engine = begin(Saved::default());
     let before = menus(&engine);
     let owner = before.create(menu("owner"), Scope::Main).unwrap().object;
-    let mut owned = menu("owned");
-    owned["metadata"]["ownerReferences"] = json!([{
+    let mut dependent = menu("dependent");
+    dependent["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "bakery.example/v1", "kind": "Menu", "name": "owner", "uid": owner.uid(),
     }]);
-    let owned = before.create(owned, Scope::Main).unwrap().object;
+    let dependent = before.create(dependent, Scope::Main).unwrap().object;
     before.create(menu("gone"), Scope::Main).unwrap();
     before.delete("bakery", "gone", &Precondition::default(), None).unwrap();
     let revision = engine.revision();
@@ -185,11 +185,11 @@ fn an_engine_goes_on_from_what_was_saved() {
     assert_eq!(written.last().unwrap().event.revision, revision);
     assert!(!written.last().unwrap().is_kept());
 
-    let objects = vec![owned.json().clone(), owner.json().clone()];
+    let objects = vec![dependent.json().clone(), owner.json().clone()];
     let saved = Saved { revision, resources: vec![(resource("Menu", "menus"), objects)] };
     let engine = begin(saved);
     let after = menus(&engine);
-    assert_eq!(after.list_published(None), Listing { items: vec![owned, owner], revision });
+    assert_eq!(after.list_published(None), Listing { items: vec![dependent, owner], revision });
     assert!(matches!(after.watch(None, revision - 1), Err(EngineError::Expired { .. })));
     let mut watch = after.watch(None, revision).unwrap();
     after.delete("bakery", "owner", &Precondition::default(), None).unwrap();
