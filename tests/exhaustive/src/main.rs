@@ -29,6 +29,9 @@ struct Arguments {
     /// Views are at most so many changes old, kind by kind
     #[arg(long)]
     old: Option<usize>,
+    /// Forget settled moments
+    #[arg(long)]
+    reduced: bool,
     /// How many scenarios are explored side by side; as many as there are processors if not given
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -84,6 +87,7 @@ fn explore_all(arguments: &Arguments, chosen: Vec<Scenario>) -> Vec<Found> {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
                     let Some((place, mut scenario)) = next else { return };
                     scenario.old = arguments.old.or(scenario.old);
+                    scenario.is_reduced |= arguments.reduced;
                     let usual = scenario.depth.map(|depth| depth + if arguments.long { DEEPER } else { 0 });
                     let depth = arguments.depth.or(usual);
                     let result = explore(scenario, arguments.broken, depth);

@@ -283,6 +283,9 @@ impl Exploration {
             }
         });
         world.pending.sort_by_key(|pending| pending.hash);
+        if self.scenario.is_reduced {
+            world.forget_settled();
+        }
     }
 
     /// Whether the newest views give just what is left of this plan. They are there for good, so an idle controller can

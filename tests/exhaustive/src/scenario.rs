@@ -41,6 +41,9 @@ pub struct Scenario {
     pub watches: bool,
     /// Whether the world must come to rest (S6).
     pub rests: bool,
+    /// Whether moments that are settled are forgotten: those at which each live promotion had a version that it has no
+    /// more. Only where no promotion is ever deleted.
+    pub is_reduced: bool,
     /// How many steps are taken at most in the usual run; `None`: all there are.
     pub depth: Option<usize>,
 }
@@ -134,6 +137,7 @@ pub const BASE: Scenario = Scenario {
     reports: false,
     watches: false,
     rests: true,
+    is_reduced: false,
     depth: None,
 };
 

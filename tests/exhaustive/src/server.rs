@@ -315,7 +315,7 @@ mod tests {
         lines.push(told(store.patch(&key, &Patch::new(stranger, main.clone())).await, &mut last));
         for precondition in [first.into(), last.clone().unwrap().into(), Precondition::default()] {
             let deleted = ObjectStore::<VectorPromotionConfig>::delete(store, &key, &precondition).await;
-            lines.push(told::<VectorPromotionConfig>(deleted.map(|()| Arc::new(config.clone())), &mut last));
+            lines.push(told::<VectorPromotionConfig>(deleted.map(|()| Arc::new(config.clone())), &mut None));
         }
         lines.push(told(store.patch(&key, &Patch::new(last.clone().unwrap(), main)).await, &mut last));
         for (name, flow) in [("b", "one"), ("a", "one"), ("c", "two")] {

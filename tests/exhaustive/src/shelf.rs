@@ -7,6 +7,7 @@ use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use konfidence_sdk::promotion::Phase;
 use konfidence_sdk::store::{Object, Version};
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 use serde::de::DeserializeOwned;
@@ -74,17 +75,22 @@ pub(crate) struct Stored {
     pub(crate) version: Version,
     pub(crate) json: Value,
     pub(crate) object: Arc<dyn Any + Send + Sync>,
+    /// A promotion that has not ended.
+    pub(crate) is_live: bool,
     pub(crate) hash: u64,
 }
 
 impl Stored {
     pub(crate) fn new(kind: Kind, json: Value) -> Result<Self, String> {
         let text = |field: &str| json["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let object = kind.parse(&json)?;
+        let promotion = object.downcast_ref::<VectorPromotion>();
         Ok(Self {
+            is_live: promotion.is_some_and(|promotion| !Phase::of_promotion(promotion).is_terminal()),
             namespace: text("namespace"),
             name: text("name"),
             version: Version { uid: text("uid"), resource_version: text("resourceVersion") },
-            object: kind.parse(&json)?,
+            object,
             hash: hash_of(&json.to_string()),
             json,
         })

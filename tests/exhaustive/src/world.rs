@@ -11,7 +11,7 @@ use crate::answer::Request;
 use crate::check::{Ledger, Violation};
 use crate::rules::{Planned, Told, rest};
 use crate::scenario::Left;
-use crate::shelf::{Kind, Shelf, View, hash_of, mix};
+use crate::shelf::{Kind, Shelf, Stored, View, hash_of, mix};
 
 /// One kind at every moment that a view may still show, oldest first; the last is the present.
 #[derive(Clone)]
@@ -113,6 +113,22 @@ impl World {
     pub(crate) fn push(&mut self, kind: Kind, newest: Arc<Shelf>, old: Option<usize>) {
         let history = &mut self.history[kind.index()];
         *history = Arc::new(history.with(newest, old));
+    }
+
+    /// Forgets the moments of promotions at which each live one had a version that it has no more: what was decided from
+    /// there can write no promotion, and a name that it would make is taken by now.
+    pub(crate) fn forget_settled(&mut self) {
+        let promotions = &mut self.history[Kind::Promotion.index()];
+        let Some(newest) = promotions.shelves.last() else { return };
+        let is_unchanged =
+            |it: &Arc<Stored>| newest.get(&it.namespace, &it.name).is_some_and(|now| now.hash == it.hash);
+        let is_needed = |shelf: &&Arc<Shelf>| {
+            Arc::ptr_eq(shelf, newest) || shelf.objects.iter().any(|it| it.is_live && is_unchanged(it))
+        };
+        let needed: Vec<_> = promotions.shelves.iter().filter(is_needed).map(Arc::clone).collect();
+        if needed.len() < promotions.shelves.len() {
+            *promotions = Arc::new(History::new(needed));
+        }
     }
 
     /// Histories and clock.
