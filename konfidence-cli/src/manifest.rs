@@ -52,7 +52,9 @@ pub(crate) async fn read_and_check(paths: &[PathBuf]) -> Result<Vec<Manifest>, F
             manifests.extend(read(&file)?);
         }
     }
-    check(&manifests).await?;
+    if !manifests.is_empty() {
+        check(&manifests).await?;
+    }
     Ok(manifests)
 }
 

@@ -124,7 +124,11 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     let reply = verbs::run(api, &head.method, &call).unwrap_or_else(|error| Reply::error(&error));
     if head.method != Method::GET && head.method != Method::HEAD {
         // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
-        api.engine.committed().await.map_err(ApiError::unkept)?;
+        let kept = api.engine.committed().await.map_err(ApiError::unkept);
+        // What was refused because nothing can be written was certainly not.
+        if !matches!(&reply, Err(refused) if refused.code == 503) {
+            kept?;
+        }
     }
     Ok(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
