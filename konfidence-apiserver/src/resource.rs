@@ -1,5 +1,6 @@
 //! One served resource: a kind in one version, with everything that a request needs to know of it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use konfidence_sdk::store::engine::Collection;
@@ -146,8 +147,26 @@ impl Resource {
         nothing
     }
 
-    /// The stored form of an object, as this version shows it.
-    pub(crate) fn show(&self, stored: &Value) -> Value {
+    /// The stored form of an object, as this version shows it. Mostly it is the same, and then it is not copied.
+    pub(crate) fn show<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+        if self.shows_as_stored(stored) { Cow::Borrowed(stored) } else { Cow::Owned(self.convert(stored)) }
+    }
+
+    /// Whether a custom resource was written in this version and under the present schema.
+    pub(crate) fn shows_as_stored(&self, stored: &Value) -> bool {
+        let is_present = self.storage.as_ref().is_none_or(|storage| {
+            let written = crate::json::text(stored, "/metadata/resourceVersion").parse().unwrap_or(0_u64);
+            written > storage.since && storage.api_version == self.api_version()
+        });
+        let text = |field: &str| stored.get(field).and_then(Value::as_str);
+        self.custom
+            && self.view == View::Same
+            && is_present
+            && text("kind") == Some(&self.kind)
+            && text("apiVersion") == Some(&self.api_version())
+    }
+
+    fn convert(&self, stored: &Value) -> Value {
         let mut shown = match self.view {
             View::Same => stored.clone(),
             View::Events => crate::builtin::events::from_core(stored),

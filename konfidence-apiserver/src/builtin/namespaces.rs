@@ -126,7 +126,7 @@ pub(crate) fn terminate(api: &Arc<Api>, name: &str) -> Option<Value> {
     if !already {
         set_status(&namespaces, name, |status| status["phase"] = "Terminating".into());
     }
-    let shown = namespaces.get("", name).map(|namespace| resource.show(namespace.json()));
+    let shown = namespaces.get("", name).map(|namespace| resource.show(namespace.json()).into_owned());
     let (api, name) = (Arc::clone(api), name.to_owned());
     crate::server::spawn(async move {
         tokio::time::sleep(LINGERING).await;

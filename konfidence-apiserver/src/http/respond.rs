@@ -1,10 +1,14 @@
 //! Answers, and how they are written.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use futures::stream::BoxStream;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
 use http::{Response, StatusCode};
-use serde_json::Value;
+use konfidence_sdk::store::engine::Document;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::accept::Encoding;
 use super::order::Ordered;
@@ -12,6 +16,21 @@ use crate::status::ApiError;
 
 /// Lines of a watch.
 pub(crate) type Lines = BoxStream<'static, Result<Bytes, std::convert::Infallible>>;
+
+/// A list of custom resources, its fields in the order of their names.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StoredList {
+    pub(crate) api_version: String,
+    #[serde(serialize_with = "documents")]
+    pub(crate) items: Vec<Arc<Document>>,
+    pub(crate) kind: String,
+    pub(crate) metadata: Map<String, Value>,
+}
+
+fn documents<S: Serializer>(items: &[Arc<Document>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(items.iter().map(|item| item.json()))
+}
 
 /// What is answered.
 pub(crate) struct Reply {
@@ -24,6 +43,8 @@ pub(crate) struct Reply {
 
 enum Content {
     Object(Value),
+    Stored(Arc<Document>),
+    StoredList(StoredList),
     Text(String),
     Bytes(Vec<u8>),
     Lines(Lines),
@@ -37,6 +58,22 @@ impl Reply {
     /// 200 with an object.
     pub(crate) fn object(value: Value) -> Self {
         Self::new(200, Content::Object(value))
+    }
+
+    /// 200 with an object as it is stored.
+    pub(crate) fn stored(object: Arc<Document>) -> Self {
+        Self::new(200, Content::Stored(object))
+    }
+
+    /// 200 with objects as they are stored.
+    pub(crate) fn stored_list(list: StoredList) -> Self {
+        Self::new(200, Content::StoredList(list))
+    }
+
+    /// The same as 201.
+    #[must_use]
+    pub(crate) fn created_now(self) -> Self {
+        Self { code: 201, ..self }
     }
 
     /// 201 with an object.
@@ -87,10 +124,9 @@ impl Reply {
             Content::Text(text) => ("text/plain; charset=utf-8", Body::from(text)),
             Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
             Content::Lines(lines) => ("application/json", Body::from_stream(lines)),
-            Content::Object(value) => {
-                let (content_type, bytes) = encode(&value, encoding);
-                (content_type, Body::from(bytes))
-            }
+            Content::Object(value) => encode(&Ordered(&value), &value, encoding),
+            Content::Stored(object) => encode(&Ordered(object.json()), object.json(), encoding),
+            Content::StoredList(list) => encode(&list, &list, encoding),
         };
         let mut response = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -112,22 +148,26 @@ impl Reply {
 
 /// A value as one line of JSON.
 pub(crate) fn line(value: &Value) -> Vec<u8> {
-    let mut line = serde_json::to_vec(&Ordered(value)).unwrap_or_default();
+    one_line(&Ordered(value))
+}
+
+fn one_line(value: &impl Serialize) -> Vec<u8> {
+    // Nothing that is answered has a map with keys that are no text, so it always has a JSON form.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-fn encode(value: &Value, encoding: Encoding) -> (&'static str, Vec<u8>) {
-    if encoding == Encoding::Yaml
-        && let Ok(yaml) = serde_saphyr::to_string(value)
-    {
-        return ("application/yaml", yaml.into_bytes());
+/// `value` is in the order of its type, `by_name` in that of the names, as YAML is.
+fn encode(value: &impl Serialize, by_name: &impl Serialize, encoding: Encoding) -> (&'static str, Body) {
+    match encoding {
+        Encoding::Yaml => {
+            if let Ok(yaml) = serde_saphyr::to_string(by_name) {
+                return ("application/yaml", Body::from(yaml));
+            }
+            ("application/json", Body::from(one_line(value)))
+        }
+        Encoding::Pretty => ("application/json", Body::from(serde_json::to_vec_pretty(value).unwrap_or_default())),
+        Encoding::Json => ("application/json", Body::from(one_line(value))),
     }
-    let json = match encoding {
-        Encoding::Pretty => serde_json::to_vec_pretty(&Ordered(value)),
-        Encoding::Json | Encoding::Yaml => return ("application/json", line(value)),
-    };
-    // A `Value` has no map with keys that are no text, so it always has a JSON form.
-    let json = json.unwrap_or_default();
-    ("application/json", json)
 }

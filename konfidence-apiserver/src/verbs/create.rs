@@ -61,12 +61,11 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
         EngineError::AlreadyExists => taken(call, &name),
         other => engine_error(resource, &name, other),
     })?;
-    let shown = resource.show(written.object.json());
     if resource.namespaced {
         namespaces::readmit(api, call, &written)?;
     }
     super::hooks::written(api, resource, &written);
-    Ok(Reply::created(shape::one(call, &shown, api.clock.now())?))
+    Ok(shape::stored(call, &written.object, api.clock.now())?.created_now())
 }
 
 /// What only the server says of an object.

@@ -42,7 +42,7 @@ pub(super) fn collection(api: &std::sync::Arc<Api>, call: &Call) -> ApiResult<Re
     let mut deleted = Vec::new();
     for object in &selected.objects {
         match delete(api, resource, object.namespace(), object.name(), &options) {
-            Ok(_) => deleted.push(resource.show(object.json())),
+            Ok(_) => deleted.push(resource.show(object.json()).into_owned()),
             // Somebody else was faster.
             Err(error) if error.code == 404 => {}
             Err(error) => return Err(error),
@@ -66,7 +66,7 @@ fn delete(
     }
     if options.dry_run {
         let waits = !list(current.json(), "/metadata/finalizers").is_empty();
-        let mut shown = resource.show(current.json());
+        let mut shown = resource.show(current.json()).into_owned();
         if waits
             && let Some(metadata) = shown.get_mut("metadata").and_then(Value::as_object_mut)
             && !metadata.contains_key("deletionTimestamp")

@@ -16,9 +16,9 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     }
     let object =
         objects.get_published(target.namespace(), name).ok_or_else(|| ApiError::not_found(&target.resource, name))?;
-    let shown = target.resource.show(object.json());
     if target.subresource.as_deref() == Some("scale") {
+        let shown = target.resource.show(object.json());
         return Ok(Reply::object(shape::scale(call, scale::of(&target.resource, &shown)?, api.clock.now())));
     }
-    Ok(Reply::object(shape::one(call, &shown, api.clock.now())?))
+    shape::stored(call, &object, api.clock.now())
 }

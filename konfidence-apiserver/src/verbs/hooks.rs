@@ -109,7 +109,7 @@ pub(super) fn before_delete(api: &Api, resource: &Resource, name: &str) -> ApiRe
 
 /// After a delete: what the answer shows.
 pub(super) fn deleted(api: &Arc<Api>, resource: &Resource, written: &Written) -> Value {
-    let shown = resource.show(written.object.json());
+    let shown = resource.show(written.object.json()).into_owned();
     if written.outcome == Outcome::Removed {
         self::written(api, resource, written);
         return shown;

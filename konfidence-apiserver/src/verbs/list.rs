@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{engine_error, shape};
 use crate::field::{FieldError, quoted};
 use crate::http::Call;
+use crate::http::accept::Form;
 use crate::http::params::Params;
 use crate::http::respond::Reply;
 use crate::selector::Selection;
@@ -17,7 +18,14 @@ use crate::status::{ApiError, ApiResult};
 
 pub(super) fn run(api: &Api, call: &Call) -> ApiResult<Reply> {
     let selected = select(call)?;
-    let objects = selected.objects.iter().map(|object| call.target.resource.show(object.json())).collect();
+    let resource = &call.target.resource;
+    if call.accept.form == Form::Whole
+        && resource.custom
+        && selected.objects.iter().all(|object| resource.shows_as_stored(object.json()))
+    {
+        return Ok(shape::stored_list(resource, selected.objects, selected.metadata));
+    }
+    let objects = selected.objects.iter().map(|object| resource.show(object.json()).into_owned()).collect();
     Ok(Reply::object(shape::many(call, objects, selected.metadata, api.clock.now())?))
 }
 

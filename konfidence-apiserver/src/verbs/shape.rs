@@ -1,10 +1,14 @@
 //! Objects in the form that the client asked for.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
+use konfidence_sdk::store::engine::Document;
 use serde_json::{Map, Value, json};
 
 use crate::http::Call;
 use crate::http::accept::{Form, Meta};
+use crate::http::respond::{Reply, StoredList};
 use crate::resource::Resource;
 use crate::status::{ApiError, ApiResult};
 use crate::table;
@@ -23,6 +27,29 @@ pub(super) fn one(call: &Call, object: &Value, now: Timestamp) -> ApiResult<Valu
             table(call, [object], &metadata, now)
         }
     }
+}
+
+/// One object as it is stored. The form that most clients ask for costs no copy.
+///
+/// # Errors
+/// As [`one`].
+pub(super) fn stored(call: &Call, object: &Arc<Document>, now: Timestamp) -> ApiResult<Reply> {
+    let resource = &call.target.resource;
+    if call.accept.form == Form::Whole && resource.shows_as_stored(object.json()) {
+        return Ok(Reply::stored(Arc::clone(object)));
+    }
+    Ok(Reply::object(one(call, &resource.show(object.json()), now)?))
+}
+
+/// A list of custom resources as they are stored.
+pub(super) fn stored_list(resource: &Resource, items: Vec<Arc<Document>>, mut metadata: Map<String, Value>) -> Reply {
+    metadata.entry("continue").or_insert_with(|| "".into());
+    Reply::stored_list(StoredList {
+        api_version: resource.api_version(),
+        items,
+        kind: resource.list_kind.clone(),
+        metadata,
+    })
 }
 
 /// The scale of an object.

@@ -206,7 +206,7 @@ impl Stream {
             (true, false) => {
                 // The last state that the client could see, at the version of its leaving.
                 let last = event.previous.as_ref().map_or_else(|| event.object.json(), |previous| previous.json());
-                let mut last = self.resource.show(last);
+                let mut last = self.resource.show(last).into_owned();
                 if let Some(metadata) = last.get_mut("metadata") {
                     metadata["resourceVersion"] = event.revision.to_string().into();
                 }
@@ -218,7 +218,7 @@ impl Stream {
 
     /// The object of an event as this watch shows it. What everybody is shown is written once.
     fn changed(&self, kind: &'static str, event: &Event) -> Line {
-        let show = || self.resource.show(event.object.json());
+        let show = || self.resource.show(event.object.json()).into_owned();
         if self.form != Form::Whole {
             return Line::Object(kind, show());
         }
@@ -229,7 +229,7 @@ impl Stream {
     fn write(&mut self, line: Line) -> Bytes {
         let (kind, object) = match line {
             Line::Written(line) => return line,
-            Line::Initial(object) => ("ADDED", self.resource.show(object.json())),
+            Line::Initial(object) => ("ADDED", self.resource.show(object.json()).into_owned()),
             Line::Object(kind, object) => (kind, object),
             Line::Bookmark { revision, initial_end } => ("BOOKMARK", self.bookmark(revision, initial_end)),
         };

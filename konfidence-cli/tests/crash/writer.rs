@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use konfidence_sdk::store::engine::seeded;
 use serde_json::{Value, json};
+use tokio::sync::watch::Sender;
 
 use crate::history::{Key, Kind, Slot, Write};
 use crate::server::{Answer, Api};
@@ -56,9 +57,11 @@ impl Writer {
     }
 
     /// Writes until the server is gone.
-    pub(crate) async fn run(mut self, api: Api, seed: u64) -> Self {
+    pub(crate) async fn run(mut self, api: Api, seed: u64, progress: Sender<u64>) -> Self {
         let mut chance = seeded(seed);
-        while self.write(&api, &mut chance).await {}
+        while self.write(&api, &mut chance).await {
+            progress.send_modify(|acknowledged| *acknowledged += 1);
+        }
         self
     }
 
