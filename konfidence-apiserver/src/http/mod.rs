@@ -121,7 +121,7 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
     let warnings = Mutex::default();
     let call = Call { target, params, accept, user, headers: head.headers, body, warnings };
-    let reply = verbs::run(api, &head.method, &call).unwrap_or_else(|error| Reply::error(&error));
+    let reply = verbs::run(api, &head.method, &call);
     if head.method != Method::GET && head.method != Method::HEAD {
         // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
         let kept = api.engine.committed().await.map_err(ApiError::unkept);
@@ -130,6 +130,7 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
             kept?;
         }
     }
+    let reply = reply.unwrap_or_else(|error| Reply::error(&error));
     Ok(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
