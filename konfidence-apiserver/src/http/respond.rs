@@ -147,11 +147,7 @@ impl Reply {
 }
 
 /// A value as one line of JSON.
-pub(crate) fn line(value: &Value) -> Vec<u8> {
-    one_line(&Ordered(value))
-}
-
-fn one_line(value: &impl Serialize) -> Vec<u8> {
+fn line(value: &impl Serialize) -> Vec<u8> {
     // Nothing that is answered has a map with keys that are no text, so it always has a JSON form.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
@@ -165,9 +161,9 @@ fn encode(value: &impl Serialize, by_name: &impl Serialize, encoding: Encoding) 
             if let Ok(yaml) = serde_saphyr::to_string(by_name) {
                 return ("application/yaml", Body::from(yaml));
             }
-            ("application/json", Body::from(one_line(value)))
+            ("application/json", Body::from(line(value)))
         }
         Encoding::Pretty => ("application/json", Body::from(serde_json::to_vec_pretty(value).unwrap_or_default())),
-        Encoding::Json => ("application/json", Body::from(one_line(value))),
+        Encoding::Json => ("application/json", Body::from(line(value))),
     }
 }
