@@ -207,7 +207,7 @@ async fn a_client_that_never_reads_is_cut_off_while_others_are_served_and_memory
 
     // Half a minute without reading, in virtual time; then what was underway comes, and the end.
     tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::sleep(Duration::from_secs(31)).await;
     tokio::time::resume();
     let mut rest = Vec::new();
     let end = tokio::time::timeout(Duration::from_secs(60), deaf.read_to_end(&mut rest)).await;

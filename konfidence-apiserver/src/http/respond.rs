@@ -146,6 +146,11 @@ impl Reply {
     }
 }
 
+/// An event of a watch as it is sent.
+pub(crate) fn event(event: &Value) -> Bytes {
+    line(&Ordered(event)).into()
+}
+
 /// A value as one line of JSON.
 fn line(value: &impl Serialize) -> Vec<u8> {
     // Nothing that is answered has a map with keys that are no text, so it always has a JSON form.

@@ -17,7 +17,7 @@ use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::accept::Form;
 use crate::http::params::Params;
-use crate::http::respond::Reply;
+use crate::http::respond::{self, Reply};
 use crate::json::list;
 use crate::resource::Resource;
 use crate::selector::Selection;
@@ -223,7 +223,7 @@ impl Stream {
             return Line::Object(kind, show());
         }
         let key = (event.revision, kind, self.resource.api_version());
-        Line::Written(self.api.lines.get(key, || line_of(&json!({"type": kind, "object": show()}))))
+        Line::Written(self.api.lines.get(key, || respond::event(&json!({"type": kind, "object": show()}))))
     }
 
     fn write(&mut self, line: Line) -> Bytes {
@@ -255,7 +255,7 @@ impl Stream {
                 table
             }
         };
-        line_of(&json!({"type": kind, "object": object}))
+        respond::event(&json!({"type": kind, "object": object}))
     }
 
     fn bookmark(&self, revision: u64, initial_end: bool) -> Value {
@@ -282,11 +282,5 @@ async fn tick(bookmarks: Option<&mut Interval>) -> Instant {
 }
 
 fn error_line(error: &ApiError) -> Bytes {
-    line_of(&json!({"type": "ERROR", "object": error.to_status()}))
-}
-
-fn line_of(event: &Value) -> Bytes {
-    let mut line = serde_json::to_vec(event).unwrap_or_default();
-    line.push(b'\n');
-    line.into()
+    respond::event(&json!({"type": "ERROR", "object": error.to_status()}))
 }
