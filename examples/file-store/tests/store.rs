@@ -186,6 +186,6 @@ async fn a_crash_between_the_change_and_the_object_is_made_good() {
 
     let store = FileStore::open(directory.path()).unwrap();
     assert_eq!(store.get(&dev()).await.unwrap().unwrap(), patched);
-    assert_eq!(store.list(&Query::within("bakery-eu")).await.unwrap().items, [patched.clone()]);
+    assert_eq!(store.list(&Query::within("bakery-eu")).await.unwrap().items.as_slice(), std::slice::from_ref(&patched));
     store.patch(&dev(), &wants(&patched, "2")).await.unwrap();
 }

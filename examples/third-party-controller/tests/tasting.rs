@@ -11,13 +11,6 @@ use kube::{Api, Client, CustomResourceExt};
 use serde_json::json;
 use third_party_controller::{Tasting, TastingSpec, run};
 
-/// Waits until the tasting `dev` has noted `vector`.
-async fn tastes(client: &Client, vector: &'static str) {
-    let noted = move |it: Option<&Tasting>| it.and_then(|it| it.status.as_ref()).is_some_and(|it| it.vector == vector);
-    let tastings = Api::<Tasting>::default_namespaced(client.clone());
-    tokio::time::timeout(Duration::from_secs(20), await_condition(tastings, "dev", noted)).await.unwrap().unwrap();
-}
-
 #[tokio::test]
 async fn every_vector_of_a_stage_is_tasted() {
     let server = ApiServer::builder().our_kinds().crds([Tasting::crd()]).build().unwrap();
@@ -30,12 +23,17 @@ async fn every_vector_of_a_stage_is_tasted() {
     let stages = Api::<Stage>::default_namespaced(client.clone());
     stages.create(&new, &Stage::new("dev", StageSpec { vector: "bakery//menu:1".into() })).await.unwrap();
     let tastings = Api::<Tasting>::default_namespaced(client.clone());
+    let tastes = async |vector: &'static str| {
+        let noted = |it: Option<&Tasting>| it.and_then(|it| it.status.as_ref()).is_some_and(|it| it.vector == vector);
+        let noted = await_condition(tastings.clone(), "dev", noted);
+        tokio::time::timeout(Duration::from_secs(20), noted).await.unwrap().unwrap();
+    };
     tastings.create(&new, &Tasting::new("dev", TastingSpec { taster: "anna".into() })).await.unwrap();
-    tastes(&client, "bakery//menu:1").await;
+    tastes("bakery//menu:1").await;
 
     let newer = Patch::Merge(json!({"spec": {"vector": "bakery//menu:2"}}));
     stages.patch("dev", &PatchParams::default(), &newer).await.unwrap();
-    tastes(&client, "bakery//menu:2").await;
+    tastes("bakery//menu:2").await;
 
     // The server checks a kind of one's own as it checks any other.
     let nobody = Tasting::new("test", TastingSpec { taster: String::new() });

@@ -28,6 +28,7 @@
 //! | a Stage that does not parse | the server's schema refuses it | `konfidence-controllers` |
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this crate is for tests only")]
+#![allow(clippy::missing_panics_doc, reason = "a panic is how a test fails")]
 
 mod clock;
 mod install;

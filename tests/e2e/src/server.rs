@@ -62,8 +62,8 @@ impl Server {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
                 let address = listener.local_addr().expect("its address");
                 let stop = CancellationToken::new();
-                let (served, stopped) = (server.clone(), stop.clone());
-                tokio::spawn(async move { served.serve(listener, stopped.cancelled_owned()).await });
+                let (behind, stopped) = (server.clone(), stop.clone());
+                tokio::spawn(async move { behind.serve(listener, stopped.cancelled_owned()).await });
                 let uri: http::Uri = format!("http://{address}").parse().expect("an address is a URI");
                 let client = || client::connect(Config::new(uri.clone())).expect("a client without TLS");
                 Some(Self::embedded(client, server.clone(), Some(stop.drop_guard())))
@@ -106,13 +106,12 @@ impl Server {
         }
         // Once for each server: nobody else has a turn there meanwhile.
         let installed = TOKENS.lock().unwrap_or_else(PoisonError::into_inner).get(&turn.place).cloned();
-        let token = match installed {
-            Some(token) => token,
-            None => {
-                let token = install::install(&admin, crds, Role::Approver.user()).await;
-                TOKENS.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.place, token.clone());
-                token
-            }
+        let token = if let Some(token) = installed {
+            token
+        } else {
+            let token = install::install(&admin, crds, Role::Approver.user()).await;
+            TOKENS.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.place, token.clone());
+            token
         };
         Some(Self {
             controllers: connect(&real.kubeconfig(Role::Controllers), Some(token)).await,

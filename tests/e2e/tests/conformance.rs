@@ -82,7 +82,7 @@ async fn keeps_every_law(kind: Kind) {
     for cached in [false, true] {
         let Some(server) = Server::with_crds(&turn, with_room_for_more()).await else { return };
         // A user's own cluster has the definitions as they are, and drops what they do not name.
-        let may_skip = if server.embedded.is_none() && !server.enforces_rights { 1 } else { 0 };
+        let may_skip = usize::from(server.embedded.is_none() && !server.enforces_rights);
         let run = SystemClock.now().as_nanosecond();
         let subject = OnAServer { server, cached, sites: AtomicUsize::new(0), run };
         let report = conformance::run(&subject).await;

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Meddling, Shifted, Wire};
 use jiff::SignedDuration;
 use konfidence_controllers::runtime::Election;
 use konfidence_types::{Stage, annotation};
 use kube::ResourceExt;
+use tokio::time::Instant;
 
 use crate::on_every_server;
 use crate::world::{World, succeeded, until};
@@ -31,15 +32,23 @@ async fn s1_s6_two_processes_without_an_election_do_no_harm(world: &World) {
         assert!(states.iter().filter(|state| *state == "InProgress").count() <= 1, "S1: {states:?}");
     }
     world.carries("dev", "menu:30").await;
+    all_end(world).await;
     world.rest().await;
-    let (states, promotions) = (world.states("menu-to-dev").await, world.promotions("menu-to-dev").await);
-    assert!(states.iter().all(|state| state == "Succeeded" || state == "Superseded"), "S6: {states:?}");
+    let promotions = world.promotions("menu-to-dev").await;
     let vectors: BTreeSet<_> = promotions.iter().map(|it| it.spec.vector.clone()).collect();
     assert_eq!(vectors.len(), promotions.len(), "P13: no drift was promoted twice");
     world.wire.clear();
     world.nudge("menu-to-dev").await;
     world.rest().await;
     assert_eq!(world.writes(), Vec::<String>::new(), "S6: and then there is silence");
+}
+
+async fn all_end(world: &World) {
+    until("every promotion has ended well", async || {
+        let states = world.states("menu-to-dev").await;
+        states.iter().all(|state| state == "Succeeded" || state == "Superseded")
+    })
+    .await;
 }
 
 async fn s2_a_write_that_comes_after_the_retirement_changes_nothing(world: &World) {
@@ -52,7 +61,7 @@ async fn s2_a_write_that_comes_after_the_retirement_changes_nothing(world: &Worl
     later.advance(SignedDuration::from_mins(6));
     world.start_with(&wire, &later, None).await;
     world.come_to("menu-to-dev", &["Failed"]).await;
-    assert_eq!(succeeded(&*world.promotion("menu-to-dev-1").await).reason, "PromotionTimedOut");
+    assert_eq!(succeeded(&world.promotion("menu-to-dev-1").await).reason, "PromotionTimedOut");
     let fenced = world.get::<Stage>(&world.managed(), "dev").await;
     assert!(fenced.annotations().contains_key(annotation::FENCED));
     tokio::time::sleep(Duration::from_secs(6)).await;
@@ -107,9 +116,7 @@ async fn s5_a_restart_in_the_middle_loses_no_promotion(world: &World) {
         world.start().await;
     }
     world.carries("dev", "menu:3-5").await;
-    world.rest().await;
-    let states = world.states("menu-to-dev").await;
-    assert!(states.iter().all(|state| state == "Succeeded" || state == "Superseded"), "{states:?}");
+    all_end(world).await;
 }
 
 async fn a_lease_changes_hands_at_once_when_its_holder_stops_and_runs_out_when_it_dies(world: &World) {

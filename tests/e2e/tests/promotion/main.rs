@@ -7,7 +7,12 @@
 //! Cases wait much more than they compute, so that many run at a time, whatever the number of processors; hence the
 //! harness of its own, which takes the arguments of the usual one.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy knows tests by their attribute only")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy knows tests by their attribute only"
+)]
 
 mod approval;
 mod choosing;

@@ -26,6 +26,7 @@ on_every_server!(
 
 async fn p47_each_transition_is_an_event_once(world: &World) {
     world.candidates(2).await;
+    world.tells("menu-to-dev", &["PromotionCreated"; 2]).await;
     world.approve("menu-to-dev-2").await.unwrap();
     world.come_to("menu-to-dev", &["Superseded", "Succeeded"]).await;
     // What has ended before its decisions rest is not said to have started.
