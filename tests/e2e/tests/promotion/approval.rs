@@ -165,7 +165,7 @@ async fn p21_a_change_of_reason_alone_moves_the_time_of_transition(world: &World
     world.becomes("menu-to-dev", "StageNotFound").await;
     world.approve("menu-to-dev-1").await.unwrap();
     world.come_to("menu-to-dev", &["Blocked"]).await;
-    let blocked = succeeded(&world.promotion("menu-to-dev-1").await);
+    let blocked = succeeded(&*world.promotion("menu-to-dev-1").await);
     world.clock.advance(SignedDuration::from_mins(10));
     let rejected = succeeded(&world.reject("menu-to-dev-1").await.unwrap());
     assert_eq!((&blocked.status, &rejected.status), (&"False".to_owned(), &"False".to_owned()));

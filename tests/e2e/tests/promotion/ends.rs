@@ -26,7 +26,7 @@ async fn mirrors(world: &World) -> (Vec<Condition>, Vec<Condition>) {
 
 async fn p40_p41_the_acting_and_the_last_successful_promotion_are_mirrored(world: &World) {
     world.candidates(2).await;
-    let of = async |name: &str| conditions_of(&world.promotion(name).await).to_vec();
+    let of = async |name: &str| conditions_of(&*world.promotion(name).await).to_vec();
     until("the waiting one is shown", async || mirrors(world).await == (of("menu-to-dev-2").await, Vec::new())).await;
     world.approve("menu-to-dev-2").await.unwrap();
     world.come_to("menu-to-dev", &["Superseded", "Succeeded"]).await;

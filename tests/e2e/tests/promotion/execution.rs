@@ -57,7 +57,7 @@ async fn p32_a_target_that_does_not_resolve_blocks_and_supersedes_nobody(world: 
     world.becomes("menu-to-dev", "StageNotFound").await;
     world.approve("menu-to-dev-2").await.unwrap();
     world.come_to("menu-to-dev", &["Waiting", "Blocked"]).await;
-    let result = succeeded(&world.promotion("menu-to-dev-2").await);
+    let result = succeeded(&*world.promotion("menu-to-dev-2").await);
     assert_eq!((result.status.as_str(), result.reason.as_str()), ("False", "PromotionTargetUnresolved"));
     assert!(result.message.contains("Stage dev") && result.message.contains(&world.managed()), "{}", result.message);
     // A lower one does not overtake it, although its own target resolves.

@@ -61,7 +61,7 @@ async fn s2_a_write_that_comes_after_the_retirement_changes_nothing(world: &Worl
     later.advance(SignedDuration::from_mins(6));
     world.start_with(&wire, &later, None).await;
     world.come_to("menu-to-dev", &["Failed"]).await;
-    assert_eq!(succeeded(&world.promotion("menu-to-dev-1").await).reason, "PromotionTimedOut");
+    assert_eq!(succeeded(&*world.promotion("menu-to-dev-1").await).reason, "PromotionTimedOut");
     let fenced = world.get::<Stage>(&world.managed(), "dev").await;
     assert!(fenced.annotations().contains_key(annotation::FENCED));
     tokio::time::sleep(Duration::from_secs(6)).await;
