@@ -10,7 +10,7 @@ use crate::{TaskError, TaskResult};
 /// Where the rules live.
 const FOLDER: &str = "konfidence-sdk/src/promotion/decide";
 /// The tests that are run for each mutant: the statements one by one, and the scripts of the flaws.
-const TESTS: [&str; 3] = ["--lib", "promotion::", "sim::tests::flaws"];
+const TESTS: [&str; 2] = ["promotion::", "sim::tests::flaws::rules"];
 
 /// Runs cargo-mutants on these files of the folder, or on all of them.
 pub(crate) fn run(root: &Path, files: &[String]) -> TaskResult {
@@ -24,8 +24,8 @@ pub(crate) fn run(root: &Path, files: &[String]) -> TaskResult {
         command.args(["--file", file]);
     }
     let status = command
-        .args(["--baseline", "skip", "--timeout", "300", "--", "--lib", "--"])
-        .args(&TESTS[1..])
+        .args(["--cargo-arg=--lib", "--baseline", "skip", "--timeout", "300", "--", "--"])
+        .args(TESTS)
         .status()
         .map_err(|error| TaskError::new(format!("cargo mutants: {error}")))?;
     if status.success() {
