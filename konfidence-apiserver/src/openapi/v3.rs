@@ -108,7 +108,7 @@ fn refer(schema: &Value, schemas: &mut Map<String, Value>) {
                 && !schemas.contains_key(name)
                 && let Some(definition) = definitions().get(name)
             {
-                schemas.insert(name.to_owned(), clean(definition));
+                schemas.insert(name.to_owned(), definition.clone());
                 refer(definition, schemas);
             }
             fields.values().for_each(|below| refer(below, schemas));
@@ -153,11 +153,11 @@ const META: &str = "Standard object's metadata. More info: \
 
 fn kind_schema(resource: &Resource, name: &str) -> Value {
     if let Some(definition) = definitions().get(name).filter(|_| !resource.custom) {
-        let mut schema = clean(definition);
+        let mut schema = definition.clone();
         schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
         return schema;
     }
-    let mut schema = clean(&resource.schema.source);
+    let mut schema = resource.schema.source.clone();
     if !schema.is_object() {
         schema = json!({"type": "object"});
     }
@@ -186,21 +186,6 @@ fn list_schema(resource: &Resource, name: &str) -> Value {
         },
         "x-kubernetes-group-version-kind": [list_kind],
     })
-}
-
-/// A schema as clients may read it: what only the server evaluates is left out.
-fn clean(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .filter(|(name, _)| *name != "$schema" && *name != "title")
-                .map(|(name, value)| (name.clone(), clean(value)))
-                .collect(),
-        ),
-        Value::Array(items) => items.iter().map(clean).collect(),
-        other => other.clone(),
-    }
 }
 
 /// The paths of a resource. Clients look here for one thing above all: whether writes take `fieldValidation`.
