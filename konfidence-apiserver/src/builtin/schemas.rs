@@ -107,6 +107,9 @@ pub(crate) fn definitions() -> &'static Map<String, Value> {
                 required.retain(|field| field != "metadata");
             }
         }
+        if let Some(event) = all.get_mut("io.k8s.api.events.v1.Event") {
+            event["required"] = json!(["eventTime"]);
+        }
         let phase =
             all.get_mut("io.k8s.api.core.v1.NamespaceStatus").and_then(|one| one.pointer_mut("/properties/phase"));
         if let Some(phase) = phase {

@@ -82,8 +82,8 @@ impl Servers {
             .map(|case| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace(&run)}}))
             .map(|namespace| namespace.to_string())
             .collect();
-        let file = self.directory.path().join("namespaces.yaml");
-        fs::write(&file, namespaces.join("\n---\n")).expect("written");
+        let file = self.directory.path().join("namespaces.json");
+        fs::write(&file, namespaces.join("\n")).expect("written");
         let kinds = repository().join("deploy/crds");
         let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubectl/setup.yaml");
         for server in 0..2 {
