@@ -60,7 +60,11 @@ async fn both_ways_of_discovery_name_the_same_resources_verbs_and_subresources()
             let name = group["metadata"]["name"].as_str().unwrap_or_default();
             for version in group["versions"].as_array().expect("versions") {
                 let version_name = version["version"].as_str().expect("a name");
-                let path = if name.is_empty() { format!("/api/{version_name}") } else { format!("/apis/{name}/{version_name}") };
+                let path = if name.is_empty() {
+                    format!("/api/{version_name}")
+                } else {
+                    format!("/apis/{name}/{version_name}")
+                };
                 let mut flat: Vec<(String, Value)> = Vec::new();
                 for resource in version["resources"].as_array().expect("resources") {
                     let plural = resource["resource"].as_str().expect("a plural");

@@ -69,9 +69,7 @@ async fn owners(server: &ApiServer) -> Vec<(String, String, String, Value)> {
         .as_array()
         .expect("owners")
         .iter()
-        .map(|one| {
-            (text(one, "manager"), text(one, "operation"), text(one, "subresource"), one["fieldsV1"].clone())
-        })
+        .map(|one| (text(one, "manager"), text(one, "operation"), text(one, "subresource"), one["fieldsV1"].clone()))
         .collect();
     owners.sort_by(|a, b| (&a.0, &a.1, &a.2).cmp(&(&b.0, &b.1, &b.2)));
     owners
@@ -84,7 +82,8 @@ fn owner(manager: &str, operation: &str, subresource: &str, fields: Value) -> (S
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_write_makes_its_writer_the_owner_of_what_it_changed() {
     let server = server();
-    let created = json_request(&server, "POST", &format!("{LOAVES}?fieldManager=maker"), &loaf(&json!({"flour": "rye"})));
+    let created =
+        json_request(&server, "POST", &format!("{LOAVES}?fieldManager=maker"), &loaf(&json!({"flour": "rye"})));
     assert_eq!(created.await.code, 201);
     let spec = |fields: Value| json!({"f:spec": fields});
     assert_eq!(
@@ -206,5 +205,9 @@ async fn an_apply_that_does_not_fit_the_schema_is_told_where() {
     );
     let twice = loaf(&json!({"layers": [{"name": "a"}, {"name": "a"}]}));
     let refused = apply(&server, LOAF, "one", true, &twice).await;
-    assert!(refused.message().ends_with(".spec.layers: duplicate entries for key [name=\"a\"]"), "{}", refused.message());
+    assert!(
+        refused.message().ends_with(".spec.layers: duplicate entries for key [name=\"a\"]"),
+        "{}",
+        refused.message()
+    );
 }

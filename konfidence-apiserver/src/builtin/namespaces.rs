@@ -21,7 +21,7 @@ use crate::status::{ApiError, ApiResult};
 const LINGERING: Duration = Duration::from_secs(3);
 
 /// How long after a change in a terminating namespace it is swept again.
-const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Whether nobody may delete it.
 pub(crate) fn is_protected(name: &str) -> bool {
