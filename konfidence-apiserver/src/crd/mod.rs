@@ -144,6 +144,12 @@ fn accepted_names(api: &Api, crd: &Value) -> (Value, Option<(&'static str, Strin
     (accepted, conflict)
 }
 
+/// Whether the definition of a resource is on its way out, and nothing new of it is made.
+pub(crate) fn is_terminating(api: &Api, resource: &Resource) -> bool {
+    let definition = collection(api).and_then(|crds| crds.get("", &resource.qualified()));
+    definition.is_some_and(|crd| crd.json().pointer("/metadata/deletionTimestamp").is_some())
+}
+
 fn collection(api: &Api) -> Option<Collection> {
     let served = api.registry.served();
     served.get(crate::builtin::APIEXTENSIONS, "v1", "customresourcedefinitions")?.collection.clone()

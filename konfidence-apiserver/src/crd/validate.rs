@@ -49,6 +49,11 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
             ));
         }
     }
+    if crd.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
+        let why =
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", true, why));
+    }
     check_names(crd, &mut errors);
     check_versions(crd, old.is_none(), &mut errors);
     if text("/spec/conversion/strategy") == "Webhook" {
@@ -70,9 +75,12 @@ fn check_names(crd: &Value, errors: &mut FieldErrors) {
             continue;
         }
         let lower = value.to_lowercase();
-        let checked = if matches!(name, "plural" | "singular") { value } else { &lower };
+        let (checked, mixed) = match name {
+            "plural" | "singular" => (value, ""),
+            _ => (lower.as_str(), "may have mixed case, but should otherwise match: "),
+        };
         let refused = names::dns1035_label(checked);
-        errors.extend(refused.into_iter().map(|why| FieldError::invalid(&field, value, why)));
+        errors.extend(refused.into_iter().map(|why| FieldError::invalid(&field, value, format!("{mixed}{why}"))));
     }
     if !text("kind").is_empty() && text("kind") == text("listKind") {
         errors.push(FieldError::invalid(
@@ -105,6 +113,18 @@ fn check_versions(crd: &Value, new: bool, errors: &mut FieldErrors) {
     if storage == 0 && new {
         errors.push(FieldError::shown("status.storedVersions", "null", "must have at least one stored version"));
     }
+    // Of several, only the first is noted as stored.
+    let stored: Vec<&str> = versions
+        .iter()
+        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .map(|version| text(version, "/name"))
+        .collect();
+    if let ([first, others @ ..], true) = (stored.as_slice(), new) {
+        for other in others {
+            let why = format!("must have the storage version {other}");
+            errors.push(FieldError::shown("status.storedVersions", format!("[{first:?}]"), why));
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for (index, version) in versions.iter().enumerate() {
         let at = format!("spec.versions[{index}]");
@@ -113,7 +133,13 @@ fn check_versions(crd: &Value, new: bool, errors: &mut FieldErrors) {
             errors.push(FieldError::required(format!("{at}.name"), ""));
         } else {
             let field = format!("{at}.name");
-            errors.extend(names::dns1035_label(name).into_iter().map(|why| FieldError::invalid(&field, name, why)));
+            for why in names::dns1035_label(name) {
+                // The first version is told under its old name as well.
+                if index == 0 {
+                    errors.push(FieldError::invalid("spec.version", name, why.clone()));
+                }
+                errors.push(FieldError::invalid(&field, name, why));
+            }
         }
         if seen.contains(&name) {
             errors.push(FieldError::invalid("spec.versions", name, "must contain unique version names"));
@@ -179,7 +205,8 @@ fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
     }
     check_structure(schema, at, true, errors);
     match Schema::shared(schema) {
-        Ok(compiled) => {
+        // Rules are looked at when the schema makes sense.
+        Ok(compiled) if errors.len() == before => {
             check_rules(schema, compiled.rules(), at, errors);
             if errors.len() == before {
                 check_defaults(schema, &compiled.structure, at, errors);
@@ -187,7 +214,7 @@ fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
         }
         Err(why) if errors.len() == before => errors.push(FieldError::invalid(at, Value::from("object"), why)),
         // It was told already in which place.
-        Err(_) => {}
+        Ok(_) | Err(_) => {}
     }
 }
 

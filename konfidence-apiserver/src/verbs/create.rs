@@ -7,6 +7,7 @@ use super::prepare::{self, Origin};
 use super::{collection, engine_error, shape};
 use crate::apply::{self, Manager};
 use crate::builtin::namespaces;
+use crate::crd;
 use crate::http::Call;
 use crate::http::respond::Reply;
 use crate::json::{seconds, text};
@@ -32,6 +33,10 @@ pub(super) fn finish(api: &Api, call: &Call, mut object: Value, track: Option<&M
         return Err(ApiError::untyped("resourceVersion should not be set on objects to be created"));
     }
     forget(&mut object);
+    if resource.custom && crd::is_terminating(api, resource) {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(ApiError::forbidden(resource, &name, why));
+    }
     if resource.namespaced {
         namespaces::admit(api, call, &name)?;
     }

@@ -18,15 +18,19 @@ const ANNOTATIONS: usize = 256 * 1024;
 pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>, part: Option<&str>) -> FieldErrors {
     let mut errors = metadata(resource, object, old);
     if !resource.custom {
-        errors.extend(builtin::check(resource, object, old));
+        // What a status may be depends on the rest, which is not written with it.
+        if part != Some("status") {
+            errors.extend(builtin::check(resource, object, old));
+        }
         return errors;
     }
     errors.extend(kind(resource, object));
     if part == Some("status") {
         errors = resource.schema.check_status(object, old, errors);
+        scale(resource.scale.as_ref().map(|scale| scale.status.as_str()), object, &mut errors);
     } else {
         errors = resource.schema.check(object, old, errors);
-        scale(resource, object, &mut errors);
+        scale(resource.scale.as_ref().map(|scale| scale.spec.as_str()), object, &mut errors);
     }
     errors
 }
@@ -44,32 +48,27 @@ fn kind(resource: &Resource, object: &Value) -> FieldErrors {
         .collect()
 }
 
-/// What the scale subresource shows has to be what a scale can show.
-fn scale(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
-    let Some(scale) = &resource.scale else { return };
-    let refused = match accessed(object, &scale.spec) {
+/// What the scale subresource shows at a path has to be what a scale can show.
+fn scale(path: Option<&str>, object: &Value, errors: &mut FieldErrors) {
+    let Some(path) = path else { return };
+    let refused = match accessed(object, path) {
         Ok(None) => return,
         Ok(Some(Value::Number(number))) if number.is_i64() || number.is_u64() => match number.as_i64() {
-            Some(replicas) if replicas < 0 => {
-                FieldError::invalid(&scale.spec, replicas, "should be a non-negative integer")
-            }
+            Some(replicas) if replicas < 0 => FieldError::invalid(path, replicas, "should be a non-negative integer"),
             Some(replicas) if replicas > i64::from(i32::MAX) => {
                 let why = format!("should be less than or equal to {}", i32::MAX);
-                FieldError::invalid(&scale.spec, replicas, why)
+                FieldError::invalid(path, replicas, why)
             }
             _ => return,
         },
         Ok(Some(other)) => {
-            let why = format!("{} accessor error: {}, expected int64", scale.spec, go::is_of_the_type(other));
-            FieldError::invalid(&scale.spec, 0, why)
+            let why = format!("{} accessor error: {}, expected int64", path, go::is_of_the_type(other));
+            FieldError::invalid(path, 0, why)
         }
         Err(other) => {
-            let why = format!(
-                "{} accessor error: {}, expected map[string]interface{{}}",
-                scale.spec,
-                go::is_of_the_type(other)
-            );
-            FieldError::invalid(&scale.spec, 0, why)
+            let why =
+                format!("{} accessor error: {}, expected map[string]interface{{}}", path, go::is_of_the_type(other));
+            FieldError::invalid(path, 0, why)
         }
     };
     // The sentence about the rules that were not asked comes last.
