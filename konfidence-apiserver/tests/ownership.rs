@@ -82,9 +82,8 @@ fn owner(manager: &str, operation: &str, subresource: &str, fields: Value) -> (S
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_write_makes_its_writer_the_owner_of_what_it_changed() {
     let server = server();
-    let created =
-        json_request(&server, "POST", &format!("{LOAVES}?fieldManager=maker"), &loaf(&json!({"flour": "rye"})));
-    assert_eq!(created.await.code, 201);
+    let path = format!("{LOAVES}?fieldManager=maker");
+    assert_eq!(json_request(&server, "POST", &path, &loaf(&json!({"flour": "rye"}))).await.code, 201);
     let spec = |fields: Value| json!({"f:spec": fields});
     assert_eq!(
         owners(&server).await,
