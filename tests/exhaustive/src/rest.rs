@@ -41,7 +41,7 @@ impl Exploration {
         if let Some(violation) = &world.broken {
             return Some(Violation::clone(violation));
         }
-        if !self.scenario.rests {
+        if !self.scenario.rests() {
             return None;
         }
         self.comes_to_rest(&Server::new(world.live()), self.instant(world.now), &mut |_| {}).err()

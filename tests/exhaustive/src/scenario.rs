@@ -39,8 +39,6 @@ pub struct Scenario {
     pub reports: bool,
     /// Whether controllers watched the source all the time (P8).
     pub watches: bool,
-    /// Whether the world must come to rest (S6).
-    pub rests: bool,
     /// Whether moments that are settled are forgotten: those at which each live promotion had a version that it has no
     /// more. Only where no promotion is ever deleted.
     pub is_reduced: bool,
@@ -136,7 +134,6 @@ pub const BASE: Scenario = Scenario {
     numbers: Numbers::Exact,
     reports: false,
     watches: false,
-    rests: true,
     is_reduced: false,
     depth: None,
 };
@@ -146,6 +143,11 @@ impl Scenario {
     pub(crate) fn left(&self) -> Left {
         let hand_made = u8::try_from(self.hand_made.len()).unwrap_or(u8::MAX);
         Left { vectors: self.vectors.saturating_sub(1), hand_made, ..self.left }
+    }
+
+    /// Whether the world must come to rest (S6): two flows to one Stage go on for ever.
+    pub(crate) fn rests(&self) -> bool {
+        self.configs.len() < 2
     }
 
     /// The units of serialization: each config, and the name that hand-made promotions without one carry.

@@ -10,9 +10,15 @@ const LOW: HandMade = HandMade { name: "by-hand-1", sequence: 1, target: "dev", 
 /// Sequence 9.
 const HIGH: HandMade = HandMade { name: "by-hand-9", sequence: 9, target: "dev", gated: true };
 
+/// Those that are explored to the end too, without what is settled.
+const REDUCED: [&str; 4] = ["a", "E", "I", "refusal"];
+
 /// All scenarios.
 pub fn scenarios() -> Vec<Scenario> {
-    [automatic(), approved(), made_by_hand(), deleted(), made_again(), beyond_the_table()].concat()
+    let all = [automatic(), approved(), made_by_hand(), deleted(), made_again(), beyond_the_table()].concat();
+    let to_the_end = all.iter().filter(|it| REDUCED.contains(&it.name)).cloned();
+    let to_the_end: Vec<_> = to_the_end.map(|it| Scenario { is_reduced: true, depth: None, ..it }).collect();
+    [all, to_the_end].concat()
 }
 
 fn automatic() -> Vec<Scenario> {
@@ -261,7 +267,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             instants: &[0, 300],
             old: Some(2),
             numbers: Numbers::Harmless,
-            rests: false,
             left: Left { creations: 2, ..LEFT },
             depth: Some(8),
             ..BASE
