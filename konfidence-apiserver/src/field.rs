@@ -197,8 +197,8 @@ pub(crate) fn quoted(text: &str) -> String {
             '\u{8}' => quoted.push_str("\\b"),
             '\u{b}' => quoted.push_str("\\v"),
             '\u{c}' => quoted.push_str("\\f"),
-            letter if letter.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(letter))),
-            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter if letter.is_ascii_control() => quoted.extend(format!("\\x{:02x}", u32::from(letter)).chars()),
+            letter if letter.is_control() => quoted.extend(format!("\\u{:04x}", u32::from(letter)).chars()),
             letter => quoted.push(letter),
         }
     }

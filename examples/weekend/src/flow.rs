@@ -3,7 +3,7 @@
 use konfidence_sdk::sim::Scenario;
 use konfidence_sdk::store::Key;
 use konfidence_sdk::types::{
-    SourceRef, Stage, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec, VectorTemplate,
+    SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec, VectorTemplate,
 };
 
 const PROJECT: &str = "bakery";
@@ -21,7 +21,8 @@ pub(crate) fn config(name: &str) -> Key<VectorPromotionConfig> {
 }
 
 /// A Stage of the flow, in the namespace that the Landscape manages.
-pub(crate) fn stage(name: &str) -> Key<Stage> {
+#[cfg(test)]
+pub(crate) fn stage(name: &str) -> Key<konfidence_sdk::types::Stage> {
     Key::new(format!("{PROJECT}-{LANDSCAPE}"), name)
 }
 

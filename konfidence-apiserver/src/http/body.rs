@@ -138,7 +138,7 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Decoded, String> {
 /// In which order a JSON body names these paths; the second time counts for those that are named twice.
 pub(crate) fn order(body: &[u8], paths: &[String]) -> Vec<String> {
     let met = RefCell::new(Vec::new());
-    let seed = Met { path: String::new(), paths, met: &met };
+    let seed = Met { path: String::new(), paths, places: &met };
     // The body has been read before.
     let _ = seed.deserialize(&mut serde_json::Deserializer::from_slice(body));
     met.into_inner()
@@ -148,7 +148,7 @@ pub(crate) fn order(body: &[u8], paths: &[String]) -> Vec<String> {
 struct Met<'a> {
     path: String,
     paths: &'a [String],
-    met: &'a RefCell<Vec<String>>,
+    places: &'a RefCell<Vec<String>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Met<'_> {
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for Met<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let mut at = 0;
-        let below = |at| Met { path: format!("{}[{at}]", self.path), paths: self.paths, met: self.met };
+        let below = |at| Met { path: format!("{}[{at}]", self.path), paths: self.paths, places: self.places };
         while items.next_element_seed(below(at))?.is_some() {
             at += 1;
         }
@@ -203,9 +203,9 @@ impl<'de> Visitor<'de> for Met<'_> {
         while let Some(name) = entries.next_key::<String>()? {
             let path = child(&self.path, &name);
             if self.paths.contains(&path) {
-                self.met.borrow_mut().push(path.clone());
+                self.places.borrow_mut().push(path.clone());
             }
-            entries.next_value_seed(Met { path, paths: self.paths, met: self.met })?;
+            entries.next_value_seed(Met { path, paths: self.paths, places: self.places })?;
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ mod tests {
         let mut server = Timed { inner: server, waiting: None };
         let reader = tokio::spawn(async move {
             for _ in 0..10 {
-                sleep(PATIENCE - Duration::from_secs(1)).await;
+                sleep(PATIENCE.saturating_sub(Duration::from_secs(1))).await;
                 client.read_exact(&mut [0; 16]).await.expect("there is more");
             }
         });

@@ -3,14 +3,14 @@
 /// Why `text` is no JSON; `None`: it is.
 pub(crate) fn error(text: &[u8]) -> Option<String> {
     let mut scanner = Scanner { text, at: 0 };
-    let scanned = scanner.value().and_then(|()| {
+    let value = scanner.value().and_then(|()| {
         scanner.space();
         match scanner.peek() {
             None => Ok(()),
             Some(_) => Err(scanner.unexpected("after top-level value")),
         }
     });
-    scanned.err()
+    value.err()
 }
 
 /// Deeper than this Go's decoder does not go.

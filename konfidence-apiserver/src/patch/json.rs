@@ -39,7 +39,7 @@ pub(crate) fn parse(bytes: &[u8], strict: bool) -> ApiResult<Option<Patch>> {
 ///
 /// # Errors
 /// 422 when an operation does not fit the object or a test fails.
-pub(crate) fn apply(patch: &Option<Patch>, object: &mut Value) -> ApiResult<()> {
+pub(crate) fn apply(patch: Option<&Patch>, object: &mut Value) -> ApiResult<()> {
     let Some(patch) = patch else { return Err(ApiError::patch_failed()) };
     let mut next = object.clone();
     for operation in &patch.0 {

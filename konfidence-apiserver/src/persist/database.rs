@@ -124,7 +124,7 @@ impl Database {
                 let key = (group.to_owned(), plural.to_owned());
                 let known = described.iter().rev().find(|(one, _)| *one == key).map(|(_, resource)| resource);
                 if known.or_else(|| self.kinds.get(&key)).is_none_or(|known| known != resource) {
-                    let value = all.seal(&[group, plural], description(resource).to_string().into_bytes());
+                    let value = all.seal(&[group, plural], description(resource).to_string().as_bytes());
                     all.forget(kinds.insert((group, plural), value.as_slice())?.map(|old| checksum(old.value())));
                     described.push((key, Arc::clone(resource)));
                 }
@@ -132,7 +132,7 @@ impl Database {
                 let place = (group, plural, object.namespace(), object.name());
                 if record.is_kept() {
                     let json = serde_json::to_vec(object.json()).map_err(invalid)?;
-                    let value = all.seal(&[group, plural, place.2, place.3], json);
+                    let value = all.seal(&[group, plural, place.2, place.3], &json);
                     all.forget(objects.insert(place, value.as_slice())?.map(|old| checksum(old.value())));
                 } else {
                     all.forget(objects.remove(place)?.map(|old| checksum(old.value())));
@@ -160,13 +160,13 @@ struct Total {
 
 impl Total {
     /// A value with its checksum in front.
-    fn seal(&mut self, key: &[&str], content: Vec<u8>) -> Vec<u8> {
-        let sum = sum(key, &content);
+    fn seal(&mut self, key: &[&str], content: &[u8]) -> Vec<u8> {
+        let sum = sum(key, content);
         self.records = self.records.wrapping_add(1);
         self.sum = self.sum.wrapping_add(sum);
         let mut value = Vec::with_capacity(SUM + content.len());
         value.extend_from_slice(&sum.to_le_bytes());
-        value.extend_from_slice(&content);
+        value.extend_from_slice(content);
         value
     }
 

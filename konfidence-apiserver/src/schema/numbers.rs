@@ -32,11 +32,11 @@ fn walk(value: &Value, schema: &Structural, at: &str, errors: &mut FieldErrors) 
         }
         Value::Number(number) if schema.kind.as_deref() == Some("integer") => integer(number, schema, at, errors),
         Value::Number(number)
-            if schema.kind.as_deref() == Some("number") && schema.format.as_deref() == Some("float") =>
+            if schema.kind.as_deref() == Some("number")
+                && schema.format.as_deref() == Some("float")
+                && number.as_f64().is_some_and(|number| number.abs() > f64::from(f32::MAX)) =>
         {
-            if number.as_f64().is_some_and(|number| number.abs() > f64::from(f32::MAX)) {
-                errors.push(out_of_range("number", Some("float"), at));
-            }
+            errors.push(out_of_range("number", Some("float"), at));
         }
         _ => {}
     }

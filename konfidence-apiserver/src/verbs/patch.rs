@@ -40,7 +40,7 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
             let strict = call.params.field_validation != FieldValidation::Ignore;
             let patch = patch::json::parse(&call.body, strict)?;
             let show = |object: &Value| shown(custom, object);
-            plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(&patch, object))
+            plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(patch.as_ref(), object))
         }
         "application/merge-patch+json" => {
             let patch =

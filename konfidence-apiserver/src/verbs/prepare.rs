@@ -44,8 +44,8 @@ fn excerpt(body: &[u8]) -> String {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
         Some(_) => {
-            let hex: String = head.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{more}")
+            let hex: Vec<_> = head.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{}{more}", hex.concat())
         }
     }
 }

@@ -67,7 +67,7 @@ impl Writer {
 
     /// One write. Whether the server has answered.
     async fn write(&mut self, api: &Api, chance: &mut impl FnMut() -> u64) -> bool {
-        if chance() % 8 == 0 {
+        if chance().is_multiple_of(8) {
             return self.add(api).await;
         }
         self.count += 1;
@@ -93,7 +93,7 @@ impl Writer {
     fn choose(&self, key: &Key, chance: &mut impl FnMut() -> u64) -> Write {
         let mark = format!("{}-{}", self.number, self.count);
         let Some(last) = self.objects.get(key).and_then(|slot| slot.last.as_ref()) else {
-            let finalizers = if chance() % 4 == 0 { json!([HOLD]) } else { json!([]) };
+            let finalizers = if chance().is_multiple_of(4) { json!([HOLD]) } else { json!([]) };
             return Write::Create(key.kind.object(&key.name, &mark, &finalizers));
         };
         let version = last["metadata"]["resourceVersion"].clone();

@@ -17,7 +17,7 @@ use tower::{BoxError, ServiceBuilder, ServiceExt};
 use crate::Error;
 
 /// How long an answer may take, a watch with its timeout included.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 type Service = tower::util::BoxCloneSyncService<Request<Body>, Response<Vec<u8>>, BoxError>;
 

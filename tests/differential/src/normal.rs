@@ -66,12 +66,9 @@ impl Normal {
     fn body(&mut self, body: &[u8]) -> Value {
         let mut values: Vec<Value> = Vec::new();
         for value in serde_json::Deserializer::from_slice(body).into_iter() {
-            match value {
-                Ok(value) => values.push(value),
-                Err(_) => {
-                    let text = String::from_utf8_lossy(body);
-                    return text.lines().map(|line| Value::from(self.text(&as_version(line)))).collect();
-                }
+            if let Ok(value) = value { values.push(value) } else {
+                let text = String::from_utf8_lossy(body);
+                return text.lines().map(|line| Value::from(self.text(&as_version(line)))).collect();
             }
         }
         values.iter_mut().for_each(|value| self.value("", value));
@@ -129,7 +126,7 @@ impl Normal {
     fn named(&mut self, name: &str, text: &str) -> String {
         match name {
             "resourceVersion"
-                if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 19 && text.len() > 0 =>
+                if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 19 && !text.is_empty() =>
             {
                 let next = self.versions.len() + 1;
                 format!("<version {}>", self.versions.entry(text.to_owned()).or_insert(next))
@@ -191,7 +188,7 @@ fn order_causes(fields: &mut Map<String, Value>) {
 /// The version of a list, or of the object of a bookmark.
 fn version_of(below: &mut Value) -> Option<&mut Value> {
     if below.get("resourceVersion").is_some() {
-        return below.get_mut("resourceVersion").filter(|version| version.as_str().is_some_and(|text| text.len() > 0));
+        return below.get_mut("resourceVersion").filter(|version| version.as_str().is_some_and(|text| !text.is_empty()));
     }
     below.get_mut("metadata")?.get_mut("resourceVersion")
 }

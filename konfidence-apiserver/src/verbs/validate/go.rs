@@ -24,7 +24,7 @@ fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) ->
     };
     let kind = schema.kind.as_deref().unwrap_or_default();
     match (kind, value) {
-        (_, Value::Null) | ("", _) => None,
+        (_, Value::Null) | ("", _) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => None,
         ("object", Value::Object(fields)) => fields.iter().find_map(|(field, value)| {
             if let Some(below) = schema.properties.get(field) {
                 let struct_name = if below.properties.is_empty() { name.to_owned() } else { type_name(field, name) };
@@ -48,7 +48,6 @@ fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) ->
             _ => None,
         },
         ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => None,
-        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => None,
         ("object", _) if schema.properties.is_empty() => refused("map[string]string"),
         ("object", _) => refused(&format!("v1.{}", type_name(at.rsplit('.').next().unwrap_or_default(), name))),
         ("array", _) => {

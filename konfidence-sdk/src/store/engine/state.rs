@@ -250,11 +250,11 @@ impl State {
     }
 
     fn drop_oldest(&mut self) {
-        if let Some(number) = self.order.pop_front() {
-            if let Some(event) = self.contents[number].history.drop_oldest() {
-                self.floor = event.revision;
-                self.held -= event.object.size();
-            }
+        if let Some(number) = self.order.pop_front()
+            && let Some(event) = self.contents[number].history.drop_oldest()
+        {
+            self.floor = event.revision;
+            self.held -= event.object.size();
         }
     }
 
