@@ -194,10 +194,8 @@ mod tests {
         let _part = Part::start("the oven", ended.clone(), |_| async { Ok::<_, String>(()) });
         assert_eq!(parts.failure().await.to_string(), "the oven ended; this is a bug");
 
-        let _part = Part::start("the oven", ended, |_| async {
-            assert!(!true, "it burns");
-            Ok::<_, String>(())
-        });
+        let burn = || -> Result<(), String> { panic!("it burns") };
+        let _part = Part::start("the oven", ended, move |_| async move { burn() });
         let told = parts.failure().await.to_string();
         assert!(told.starts_with("the oven broke down: ") && told.contains("it burns"), "{told}");
     }

@@ -33,7 +33,7 @@ impl Report {
 
     pub(crate) fn print(&self, objects: u64) {
         let mut table = Table::new();
-        table.load_preset(ASCII_MARKDOWN);
+        table.load_style(ASCII_MARKDOWN);
         table.set_header(["", "floor", "memory", "durable", "real", "memory : real", "durable : real"]);
         for load in Load::ALL {
             let [floor, memory, durable, real] = Kind::ALL.map(|kind| self.median(load, kind));

@@ -67,8 +67,9 @@ impl Target {
             let server = server.map_err(|error| broken(&error))?.map_err(|error| broken(&error))?;
             let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig(Role::Admin));
             let kubeconfig = kubeconfig.map_err(|error| broken(&error))?;
-            let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default());
-            let config = config.await.map_err(|error| broken(&error))?;
+            let options = kube::config::KubeConfigOptions::default();
+            let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+            let config = config.map_err(|error| broken(&error))?;
             let mut tls = config.rustls_client_config().map_err(|error| broken(&error))?;
             tls.alpn_protocols = vec![b"http/1.1".to_vec()];
             let address = Address {
