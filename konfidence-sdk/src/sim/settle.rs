@@ -25,6 +25,8 @@ const PROMOTIONS_AN_HOUR: usize = 6;
 const WRITES_AN_HOUR: u64 = 2 * 60 + 60;
 /// In the last so many hours of those that a world is watched.
 const PACE_HOURS: u32 = 3;
+/// So many approvals at most: a person for each vector that a source held, and some for what becomes of them.
+const APPROVALS: usize = 300;
 /// So many rounds at most without that time passes.
 const ROUNDS: usize = 3000;
 
@@ -42,13 +44,17 @@ impl World {
         let horizon = if self.is_refusing() { HORIZON_OF_REFUSED } else { HORIZON };
         let end = self.now().saturating_add(horizon).unwrap_or(self.now());
         let since = end.saturating_sub(SignedDuration::from_hours(i64::from(PACE_HOURS))).unwrap_or(end);
-        let (mut wake_ups, mut from) = (0, None);
+        let (mut wake_ups, mut approvals, mut from) = (0, 0, None);
         loop {
             self.come_to_rest()?;
             if self.now() >= since {
                 from.get_or_insert(self.server.store().engine().revision());
             }
             if self.approve_newest()? {
+                approvals += 1;
+                if approvals > APPROVALS {
+                    return violates("S6", format!("after {approvals} approvals in a row somebody else is waited for"));
+                }
                 continue;
             }
             let next = self.awake().filter_map(Controller::next_wake_up).min();

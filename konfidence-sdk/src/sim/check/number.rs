@@ -24,6 +24,8 @@ pub(super) struct Numbers {
     newest: BTreeMap<(String, String), Made>,
     /// Revision of the last event that can be a reason for a repetition, whatever it was about.
     reason: u64,
+    /// The namespace that each Landscape manages, by namespace and name.
+    managed: BTreeMap<(String, String), String>,
     /// Writes of controllers to Stages, each with the revision and the config that it was for.
     written: Vec<(u64, String)>,
 }
@@ -54,7 +56,13 @@ impl Numbers {
                     self.hold(kind, event, stage.spec.vector.clone());
                 }
             }
-            Kind::Config | Kind::Landscape => {
+            Kind::Landscape => {
+                self.reason = event.revision;
+                let landscape = (event.object.namespace().to_owned(), event.object.name().to_owned());
+                let managed = event.object.json()["status"]["namespace"].as_str().unwrap_or_default();
+                self.managed.insert(landscape, managed.to_owned());
+            }
+            Kind::Config => {
                 if author != Author::Controller {
                     self.reason = event.revision;
                 }
@@ -63,6 +71,11 @@ impl Numbers {
                 let Ok(promotion) = event.object.parse::<VectorPromotion>() else { return Ok(()) };
                 if event.change == Change::Added {
                     return self.see_made(event, promotion);
+                }
+                if let Some(made) = self.newest.get_mut(&config_of(&promotion))
+                    && made.promotion.metadata.uid == promotion.metadata.uid
+                {
+                    made.promotion = std::sync::Arc::clone(&promotion);
                 }
                 if matches!(Phase::of_promotion(&promotion), Phase::TimedOut | Phase::Refused | Phase::Rejected) {
                     self.reason = event.revision;
@@ -89,7 +102,7 @@ impl Numbers {
 
     fn see_made(&mut self, event: &Event, promotion: std::sync::Arc<VectorPromotion>) -> Result<(), Violation> {
         let key = Key::of(&*promotion);
-        let config = (key.namespace().to_owned(), promotion.spec.vector_promotion_config_name.clone());
+        let config = config_of(&promotion);
         if let Some(last) = self.newest.get(&config) {
             let (new, old) = (&promotion.spec, &last.promotion.spec);
             if new.sequence <= old.sequence {
@@ -113,13 +126,22 @@ impl Numbers {
             }
             let repeats = same_source && new.target == old.target && new.vector == old.vector;
             let others = self.written.iter().any(|(at, name)| *at > last.revision && *name != config.1);
-            if repeats && self.reason < last.revision && !others && !self.moved_since(&promotion, last.revision) {
+            let has_reason = self.reason >= last.revision || self.went_elsewhere(&last.promotion);
+            if repeats && !has_reason && !others && !self.moved_since(&promotion, last.revision) {
                 let what = format!("{key} repeats {} for no reason", Key::of(&*last.promotion));
                 return violates("P13", what);
             }
         }
         self.newest.insert(config, Made { revision: event.revision, promotion });
         Ok(())
+    }
+
+    /// Whether a promotion was executed on a Stage that its target no longer means: whoever started it had not seen that
+    /// the Landscape had moved before. The one that the target means has got nothing from it.
+    fn went_elsewhere(&self, promotion: &VectorPromotion) -> bool {
+        let stage = promotion.status.as_ref().and_then(|status| status.promoted_stage_ref.as_ref());
+        let landscape = (promotion.namespace().unwrap_or_default(), promotion.spec.target.landscape.clone());
+        stage.is_some_and(|stage| self.managed.get(&landscape).is_none_or(|managed| *managed != stage.namespace))
     }
 
     /// Whether the source of `promotion` held anything new since `revision`.
@@ -129,6 +151,10 @@ impl Numbers {
             held == name && vectors.last().is_some_and(|(changed, _)| *changed > revision)
         })
     }
+}
+
+fn config_of(promotion: &VectorPromotion) -> (String, String) {
+    (promotion.namespace().unwrap_or_default(), promotion.spec.vector_promotion_config_name.clone())
 }
 
 /// Which object the source was, and which version of it. A Landscape that moves makes another object the source, whose
