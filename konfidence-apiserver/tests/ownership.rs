@@ -56,9 +56,9 @@ async fn apply(server: &ApiServer, path: &str, manager: &str, force: bool, objec
     send(server, "PATCH", &path, &[("content-type", "application/apply-patch+yaml")], object.to_string()).await
 }
 
-async fn patch(server: &ApiServer, path: &str, kind: &str, manager: &str, patch: &Value) -> Answer {
+async fn patch(server: &ApiServer, path: &str, kind: &str, manager: &str, change: &Value) -> Answer {
     let path = format!("{path}?fieldManager={manager}");
-    send(server, "PATCH", &path, &[("content-type", kind)], patch.to_string()).await
+    send(server, "PATCH", &path, &[("content-type", kind)], change.to_string()).await
 }
 
 /// Manager, operation, subresource and fields of each owner, by name.

@@ -2,9 +2,7 @@
 
 use konfidence_sdk::sim::Scenario;
 use konfidence_sdk::store::Key;
-use konfidence_sdk::types::{
-    SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec, VectorTemplate,
-};
+use konfidence_sdk::types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec, VectorTemplate};
 
 const PROJECT: &str = "bakery";
 const LANDSCAPE: &str = "eu";

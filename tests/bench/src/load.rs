@@ -197,7 +197,7 @@ async fn watch(target: &Target, path: &str) -> BenchResult<f64> {
             while lines < CHANGES {
                 let frame = events.frame().await.ok_or_else(|| failed("a watch")(&"it ended"))?;
                 let frame = frame.map_err(|error| failed("a watch")(&error))?;
-                lines += frame.data_ref().map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
+                lines += frame.data_ref().map_or(0, |data| data.split(|byte| *byte == b'\n').count() - 1);
             }
             drop(connection);
             BenchResult::Ok(())

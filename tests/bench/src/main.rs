@@ -70,7 +70,7 @@ async fn run(rounds: usize) -> BenchResult {
         match Target::start(kind).await? {
             Some(target) => targets.push(target),
             None => {
-                println!("The column `{}` is missing: no Go toolchain is here to build the real server.", kind.name())
+                println!("The column `{}` is missing: no Go toolchain is here to build the real server.", kind.name());
             }
         }
     }

@@ -66,12 +66,16 @@ impl Normal {
     fn body(&mut self, body: &[u8]) -> Value {
         let mut values: Vec<Value> = Vec::new();
         for value in serde_json::Deserializer::from_slice(body).into_iter() {
-            if let Ok(value) = value { values.push(value) } else {
+            if let Ok(value) = value {
+                values.push(value);
+            } else {
                 let text = String::from_utf8_lossy(body);
                 return text.lines().map(|line| Value::from(self.text(&as_version(line)))).collect();
             }
         }
-        values.iter_mut().for_each(|value| self.value("", value));
+        for value in &mut values {
+            self.value("", value);
+        }
         // How many bookmarks follow one another depends on when the server's clock ticks.
         values.dedup_by(|next, value| is_bookmark(next) && value.get("type").is_some_and(|kind| kind == "BOOKMARK"));
         if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
@@ -113,7 +117,7 @@ impl Normal {
                         && let Value::String(text) = item
                         && AGE.is_match(text)
                     {
-                        *text = "<age>".to_owned();
+                        "<age>".clone_into(text);
                     }
                     self.value("", item);
                 }
@@ -188,7 +192,9 @@ fn order_causes(fields: &mut Map<String, Value>) {
 /// The version of a list, or of the object of a bookmark.
 fn version_of(below: &mut Value) -> Option<&mut Value> {
     if below.get("resourceVersion").is_some() {
-        return below.get_mut("resourceVersion").filter(|version| version.as_str().is_some_and(|text| !text.is_empty()));
+        return below
+            .get_mut("resourceVersion")
+            .filter(|version| version.as_str().is_some_and(|text| !text.is_empty()));
     }
     below.get_mut("metadata")?.get_mut("resourceVersion")
 }

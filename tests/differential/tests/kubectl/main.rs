@@ -8,6 +8,13 @@
 //! most to do with what the server says (explain, server-side apply). Where both servers have to differ, the case says so and
 //! `docs/differences.md` says why.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows tests by their attribute only"
+)]
+
 mod servers;
 mod text;
 mod transcript;
