@@ -1,5 +1,7 @@
 //! The same requests to the embedded server and to a real one.
 
+#![allow(clippy::expect_used, reason = "clippy knows tests by their attribute only")]
+
 use differential::client::Server;
 use differential::generate::{self, STEPS};
 use differential::{Run, case, compare, known};
