@@ -51,6 +51,10 @@ async fn the_requests_of_a_whole_life_are_the_generated_roles(world: &World) {
     // A Stage that cannot be written: attempts, the fence at the deadline, and the next try (P36, P37).
     world.meddle_with_stages(Meddling::Refused(StatusCode::SERVICE_UNAVAILABLE));
     world.assemble("menu:14").await;
+    until("the attempt is on record", async || {
+        world.calls().iter().any(|call| call.words() == "patch vectorpromotions menu-to-dev-14")
+    })
+    .await;
     world.rest().await;
     world.wire.leave_alone();
     world.advance("menu-to-dev", SignedDuration::from_secs(301)).await;
