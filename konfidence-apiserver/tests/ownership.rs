@@ -103,7 +103,7 @@ async fn every_kind_of_write_makes_its_writer_the_owner_of_what_it_changed() {
         owners(&server).await,
         [
             owner("baker", "Update", "status", json!({"f:status": {".": {}, "f:phase": {}}})),
-            owner("maker", "Update", "", spec(json!({".": {}}))),
+            owner("maker", "Update", "", spec(json!({}))),
             owner("merger", "Update", "", spec(json!({"f:flour": {}}))),
             owner("patcher", "Update", "", spec(json!({"f:seeds": {".": {}, "v:\"poppy\"": {}}}))),
             owner("replacer", "Update", "", json!({"f:metadata": {"f:labels": {".": {}, "f:shop": {}}}})),
@@ -198,7 +198,7 @@ async fn an_apply_that_does_not_fit_the_schema_is_told_where() {
         (refused.code, refused.message()),
         (
             500,
-            "failed to create typed patch object (default/rye; bakery.example/v1, Kind=Loaf): .spec.flower: field not \
+            "failed to create typed patch object (/rye; bakery.example/v1, Kind=Loaf): .spec.flower: field not \
              declared in schema"
         )
     );

@@ -53,7 +53,7 @@ pub async fn run_all(servers: &[Server; 2], cases: Vec<Case>) -> Result<Vec<Run>
     let [embedded, real] = servers;
     futures::try_join!(manifests::install(embedded), manifests::install(real))?;
     // The real server may have seen an earlier run.
-    let stamp = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+    let stamp = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let runs = cases.into_iter().enumerate().map(async |(index, case)| {
         let id = format!("case-{stamp}-{:03}", index + 1);
         let answers = futures::join!(run::run(embedded, &case, &id), run::run(real, &case, &id));
