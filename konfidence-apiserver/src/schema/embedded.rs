@@ -3,36 +3,18 @@
 use serde_json::Value;
 
 use super::Structural;
+use super::walk::walk;
 use crate::field::{FieldError, FieldErrors, child};
 use crate::json::text;
 use crate::verbs::validate::names;
 
 /// Adds everything that is wrong with the embedded objects of `value`.
 pub(super) fn check(value: &Value, schema: &Structural, errors: &mut FieldErrors) {
-    walk(value, schema, "", errors);
-}
-
-fn walk(value: &Value, schema: &Structural, at: &str, errors: &mut FieldErrors) {
-    match value {
-        Value::Object(fields) => {
-            if schema.embedded {
-                object(value, at, errors);
-            }
-            for (name, field) in fields {
-                if let Some(below) = schema.field(name) {
-                    walk(field, below, &child(at, name), errors);
-                }
-            }
+    walk(value, schema, "", &mut |value, schema, at| {
+        if schema.embedded && value.is_object() {
+            object(value, at, errors);
         }
-        Value::Array(items) => {
-            if let Some(below) = schema.items.as_deref() {
-                for (index, item) in items.iter().enumerate() {
-                    walk(item, below, &format!("{at}[{index}]"), errors);
-                }
-            }
-        }
-        _ => {}
-    }
+    });
 }
 
 fn object(value: &Value, at: &str, errors: &mut FieldErrors) {

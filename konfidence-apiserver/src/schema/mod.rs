@@ -20,6 +20,7 @@ mod shared;
 mod structural;
 mod unique;
 mod values;
+mod walk;
 
 pub(crate) use structural::{ListType, Structural};
 

@@ -4,42 +4,27 @@ use serde_json::{Number, Value};
 
 use super::Structural;
 use super::values::wrong_type;
-use crate::field::{FieldError, FieldErrors, child};
+use super::walk::walk;
+use crate::field::{FieldError, FieldErrors};
 
 /// The greatest number up to which every whole number has a float of its own.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// Adds every number that does not fit the type or the format of its schema.
 pub(super) fn check(value: &Value, schema: &Structural, errors: &mut FieldErrors) {
-    walk(value, schema, "", errors);
-}
-
-fn walk(value: &Value, schema: &Structural, at: &str, errors: &mut FieldErrors) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                if let Some(below) = schema.field(name) {
-                    walk(field, below, &child(at, name), errors);
-                }
+    walk(value, schema, "", &mut |value, schema, at| {
+        let Value::Number(number) = value else { return };
+        match schema.kind.as_deref() {
+            Some("integer") => integer(number, schema, at, errors),
+            Some("number")
+                if schema.format.as_deref() == Some("float")
+                    && number.as_f64().is_some_and(|number| number.abs() > f64::from(f32::MAX)) =>
+            {
+                errors.push(out_of_range("number", Some("float"), at));
             }
+            _ => {}
         }
-        Value::Array(items) => {
-            if let Some(below) = schema.items.as_deref() {
-                for (index, item) in items.iter().enumerate() {
-                    walk(item, below, &format!("{at}[{index}]"), errors);
-                }
-            }
-        }
-        Value::Number(number) if schema.kind.as_deref() == Some("integer") => integer(number, schema, at, errors),
-        Value::Number(number)
-            if schema.kind.as_deref() == Some("number")
-                && schema.format.as_deref() == Some("float")
-                && number.as_f64().is_some_and(|number| number.abs() > f64::from(f32::MAX)) =>
-        {
-            errors.push(out_of_range("number", Some("float"), at));
-        }
-        _ => {}
-    }
+    });
 }
 
 fn integer(number: &Number, schema: &Structural, at: &str, errors: &mut FieldErrors) {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::field::child;
 use crate::resource::METADATA;
 use crate::schema::Structural;
+use crate::verbs::prepare;
 
 /// The first value below `value` that its type cannot hold. `name`: of the type; `prefix`: the fields on the way to it.
 pub(super) fn undecodable(value: &Value, schema: &Structural, name: &str, prefix: &str) -> Option<String> {
@@ -15,7 +16,7 @@ pub(super) fn undecodable(value: &Value, schema: &Structural, name: &str, prefix
 /// decoder was given.
 fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) -> Option<String> {
     let refused = |of: &str| {
-        let got = got(value);
+        let got = prepare::go(value);
         Some(if root {
             format!("json: cannot unmarshal {got} into Go value of type v1.{name}")
         } else {
@@ -77,17 +78,6 @@ fn type_name(field: &str, holder: &str) -> String {
         "imagePullSecrets" => "LocalObjectReference".to_owned(),
         "source" | "deprecatedSource" => "EventSource".to_owned(),
         _ => holder.to_owned(),
-    }
-}
-
-fn got(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
