@@ -70,6 +70,7 @@ async fn p16_each_refusal_is_its_own_and_writes_nothing(world: &World) {
     assert!(matches!(finished, Refusal::Finished { .. } | Refusal::AlreadyApproved { .. }), "{finished}");
 
     world.delete::<Stage>(&world.managed(), "dev").await;
+    world.becomes("menu-to-dev", "StageNotFound").await;
     world.by_hand("nobody", 1, "menu:9").await;
     world.come_to("nobody", &["Blocked"]).await;
     let not_required = world.approve("nobody-1").await.unwrap_err();
