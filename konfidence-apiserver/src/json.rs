@@ -53,21 +53,22 @@ const ENTRIES: &[&str] = &[
 ];
 
 /// An object as JSON, with the fields of `ordered` (`metadata`, or nothing: the value itself) in the order in which a
-/// real server writes them, and everything else by name.
-pub(crate) fn in_go_order(object: &Value, ordered: &[&str]) -> String {
+/// real server writes them, and everything else by name. `touched`: these fields were written anew, and only what is below
+/// them has kept its order.
+pub(crate) fn in_go_order(object: &Value, ordered: &[&str], touched: bool) -> String {
     let Value::Object(fields) = object else { return object.to_string() };
     let parts: Vec<String> = fields
         .iter()
         .map(|(name, value)| {
-            let value = if ordered.contains(&name.as_str()) { metadata(value) } else { value.to_string() };
+            let value = if ordered.contains(&name.as_str()) { metadata(value, touched) } else { value.to_string() };
             format!("{}:{value}", Value::from(name.as_str()))
         })
         .collect();
     format!("{{{}}}", parts.join(","))
 }
 
-fn metadata(value: &Value) -> String {
-    in_order(value, METADATA, &|value| match value {
+fn metadata(value: &Value, touched: bool) -> String {
+    in_order(value, if touched { &[] } else { METADATA }, &|value| match value {
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(|item| in_order(item, ENTRIES, &Value::to_string)).collect();
             format!("[{}]", items.join(","))

@@ -51,6 +51,8 @@ pub(crate) struct Resource {
     pub collection: Option<Collection>,
     /// How the stored form and this version's differ.
     pub view: View,
+    /// The revision at which it came to be, if the server saw it: nobody can watch it from before.
+    pub begin: u64,
     /// In which shape objects are stored, for kinds whose shape may change while objects are there.
     pub storage: Option<Storage>,
 }

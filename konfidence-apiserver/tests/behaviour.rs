@@ -10,8 +10,8 @@ use support::{Answer, STAGES, get, json_request, send, server, stage};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-async fn merge(server: &ApiServer, path: &str, patch: Value) -> Answer {
-    send(server, "PATCH", path, &[("content-type", "application/merge-patch+json")], patch.to_string()).await
+async fn merge(server: &ApiServer, path: &str, change: Value) -> Answer {
+    send(server, "PATCH", path, &[("content-type", "application/merge-patch+json")], change.to_string()).await
 }
 
 fn warnings(answer: &Answer) -> Vec<&str> {
@@ -49,7 +49,10 @@ async fn the_write_that_takes_the_last_finalizer_is_answered_as_if_the_object_st
     json_request(&server, "POST", STAGES, &held).await;
     let path = format!("{STAGES}/dev");
     let marked = send(&server, "DELETE", &path, &[], Body::empty()).await.body;
-    assert_eq!((&marked["metadata"]["generation"], &marked["metadata"]["deletionGracePeriodSeconds"]), (&json!(2), &json!(0)));
+    assert_eq!(
+        (&marked["metadata"]["generation"], &marked["metadata"]["deletionGracePeriodSeconds"]),
+        (&json!(2), &json!(0))
+    );
     let again = json_request(&server, "POST", STAGES, &held).await;
     assert_eq!(
         (again.code, again.message()),
@@ -108,23 +111,24 @@ async fn a_deprecated_version_names_its_successor_and_stores_what_the_storage_ve
     let server = server();
     let schema = |fields: Value| json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}});
     let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "menus.bakery.example"}, "spec": {
-            "group": "bakery.example", "scope": "Cluster", "names": {"plural": "menus", "kind": "Menu"},
-            "versions": [
-                {"name": "v1", "served": true, "storage": true, "schema": schema(json!({"a": {"type": "string", "default": "one"}}))},
-                {"name": "v1beta1", "served": true, "storage": false, "deprecated": true,
-                    "schema": schema(json!({"a": {"type": "string"}, "b": {"type": "string"}}))},
-            ]}});
+    "metadata": {"name": "menus.bakery.example"}, "spec": {
+        "group": "bakery.example", "scope": "Cluster", "names": {"plural": "menus", "kind": "Menu"},
+        "versions": [
+            {"name": "v1", "served": true, "storage": true, "schema": schema(json!({"a": {"type": "string", "default": "one"}}))},
+            {"name": "v1beta1", "served": true, "storage": false, "deprecated": true,
+                "schema": schema(json!({"a": {"type": "string"}, "b": {"type": "string"}}))},
+        ]}});
     let made = json_request(&server, "POST", CRDS, &crd).await;
-    assert_eq!((made.code, &made.body["status"]["conditions"]), (201, &Value::Null), "nobody has looked at the names yet");
+    assert_eq!(
+        (made.code, &made.body["status"]["conditions"]),
+        (201, &Value::Null),
+        "nobody has looked at the names yet"
+    );
     let menus = "/apis/bakery.example/v1beta1/menus";
     let menu = json!({"apiVersion": "bakery.example/v1beta1", "kind": "Menu", "metadata": {"name": "x"}, "spec": {"b": "bee"}});
     let stored = json_request(&server, "POST", menus, &menu).await;
     assert_eq!(stored.body["spec"], json!({"a": "one"}));
-    assert_eq!(
-        warnings(&stored),
-        [r#"299 - "bakery.example/v1beta1 Menu is deprecated; use bakery.example/v1 Menu""#]
-    );
+    assert_eq!(warnings(&stored), [r#"299 - "bakery.example/v1beta1 Menu is deprecated; use bakery.example/v1 Menu""#]);
 }
 
 #[tokio::test(start_paused = true)]

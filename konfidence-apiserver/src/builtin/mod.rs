@@ -1,5 +1,6 @@
 //! The kinds that exist without a custom resource definition: what our kinds and their clients lean on, no more.
 
+mod absent;
 pub(crate) mod events;
 pub(crate) mod namespaces;
 pub(crate) mod reviews;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::registry::Served;
 use crate::resource::{ASKED, Column, READ, Resource, STORED, View, ownership};
+use crate::schema::Schema;
 
 /// Group of custom resource definitions.
 pub(crate) const APIEXTENSIONS: &str = "apiextensions.k8s.io";
@@ -106,6 +108,7 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
         &Names { short: &["limits"], verbs: READ, ..Names::core("LimitRange", "limitranges") },
         &[column("Created At", "string", ".metadata.creationTimestamp")],
     ));
+    absent::serve(served, engine);
     served.add(asked::<SelfSubjectReview>("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"));
     served.add(asked::<SelfSubjectAccessReview>(
         "authorization.k8s.io",
@@ -191,6 +194,7 @@ const EVENT_FIELDS: &[&str] = &[
 
 struct Names {
     group: &'static str,
+    version: &'static str,
     kind: &'static str,
     plural: &'static str,
     short: &'static [&'static str],
@@ -206,6 +210,7 @@ impl Names {
     fn core(kind: &'static str, plural: &'static str) -> Self {
         Self {
             group: "",
+            version: "v1",
             kind,
             plural,
             short: &[],
@@ -224,11 +229,14 @@ fn owned(all: &[&str]) -> Vec<String> {
 }
 
 fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
-    let schema = schemas::of::<K>();
+    resource(names, columns, schemas::of::<K>())
+}
+
+fn resource(names: &Names, columns: &[Column], schema: Arc<Schema>) -> Resource {
     let source = schema.source.clone();
     Resource {
         group: names.group.to_owned(),
-        version: "v1".to_owned(),
+        version: names.version.to_owned(),
         kind: names.kind.to_owned(),
         list_kind: format!("{}List", names.kind),
         plural: names.plural.to_owned(),
@@ -247,13 +255,18 @@ fn build<K: JsonSchema>(names: &Names, columns: &[Column]) -> Resource {
         deprecation: None,
         collection: None,
         view: View::Same,
+        begin: 0,
         storage: None,
     }
 }
 
 fn stored<K: JsonSchema>(engine: &Engine, names: &Names, columns: &[Column]) -> Arc<Resource> {
+    kept(engine, names, build::<K>(names, columns))
+}
+
+/// A resource with a place for its objects.
+fn kept(engine: &Engine, names: &Names, mut resource: Resource) -> Arc<Resource> {
     let generations = names.generations;
-    let mut resource = build::<K>(names, columns);
     resource.collection = Some(engine.collection(ResourceType {
         group: resource.group.clone().into(),
         version: resource.version.clone().into(),

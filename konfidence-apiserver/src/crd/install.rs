@@ -11,8 +11,9 @@ use crate::resource::{CUSTOM, Column, Resource, Scale, Storage, View, ownership}
 use crate::schema::Schema;
 use crate::server::Api;
 
-/// Serves what a definition says, in place of what it said before. One that is not established serves nothing.
-pub(crate) fn install(api: &Api, crd: &Value) {
+/// Serves what a definition says, in place of what it said before. One that is not established serves nothing. `begin`: the
+/// revision at which it is served for the first time.
+pub(crate) fn install(api: &Api, crd: &Value, begin: u64) {
     let established = crd.pointer("/status/conditions").and_then(Value::as_array).is_some_and(|conditions| {
         conditions.iter().any(|one| {
             one.get("type").and_then(Value::as_str) == Some("Established")
@@ -22,8 +23,11 @@ pub(crate) fn install(api: &Api, crd: &Value) {
     if !established {
         return;
     }
-    let resources = resources(api, crd);
     let (group, plural) = (text(crd, "/spec/group"), text(crd, "/spec/names/plural"));
+    let served = api.registry.served();
+    let present = served.resources().find(|resource| resource.group == group && resource.plural == plural);
+    let begin = present.map_or(begin, |present| present.begin);
+    let resources = resources(api, crd, begin);
     api.registry.change(|served: &mut Served| {
         served.remove(&group, &plural);
         for resource in resources {
@@ -54,7 +58,7 @@ fn texts(object: &Value, pointer: &str) -> Vec<String> {
     json::list(object, pointer).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
+fn resources(api: &Api, crd: &Value, begin: u64) -> Vec<Resource> {
     let flag = |version: &Value, name: &str| version.get(name) == Some(&Value::Bool(true));
     let storage = super::versions(crd).find(|version| flag(version, "storage"));
     let namespaced = text(crd, "/spec/scope") == "Namespaced";
@@ -119,6 +123,7 @@ fn resources(api: &Api, crd: &Value) -> Vec<Resource> {
                 deprecation: flag(version, "deprecated").then(|| deprecation(crd, version)),
                 collection: Some(collection.clone()),
                 view: View::Same,
+                begin,
                 storage: stored(),
             })
         })

@@ -279,8 +279,8 @@ pub(crate) fn settle(api: &Api, crd: &Value) {
         written.ok()
     });
     match settled {
-        Some(written) => install(api, written.object.json()),
-        None => install(api, crd),
+        Some(written) => install(api, written.object.json(), api.engine.revision()),
+        None => install(api, crd, api.engine.revision()),
     }
 }
 
@@ -297,10 +297,11 @@ fn merge_conditions(status: &mut Value, fresh: &Value) {
     status["conditions"] = conditions.into();
 }
 
-/// Serves the definitions that the engine holds already.
+/// Serves the definitions that the engine holds already. Objects from before this process may be watched from any version
+/// that is kept.
 pub(crate) fn resume(api: &Arc<Api>) {
     for crd in collection(api).into_iter().flat_map(|crds| crds.list(None).items) {
-        install(api, crd.json());
+        install(api, crd.json(), 0);
         if crd.json().pointer("/metadata/deletionTimestamp").is_some() {
             finish(api, crd.name());
         }

@@ -33,7 +33,7 @@ pub(crate) fn version() -> Value {
 /// `/`: the paths there are.
 pub(crate) fn paths(served: &Served) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for (name, group) in named(served) {
+    for (name, group) in served.groups().filter(|(name, _)| !name.is_empty()) {
         paths.push(format!("/apis/{name}"));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{name}/{}", version.name)));
     }
@@ -53,7 +53,7 @@ pub(crate) fn core_versions(headers: &HeaderMap) -> Value {
 
 /// `/apis`.
 pub(crate) fn groups(served: &Served) -> Value {
-    let groups: Vec<Value> = named(served).map(|(name, group)| described(name, group)).collect();
+    let groups: Vec<Value> = named(served).into_iter().map(|(name, group)| described(name, group)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
@@ -65,8 +65,23 @@ pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
     Some(group)
 }
 
-fn named(served: &Served) -> impl Iterator<Item = (&str, &Group)> {
-    served.groups().filter(|(name, _)| !name.is_empty())
+/// The built-in groups in the order in which a real server lists them; all others follow by name.
+const ORDER: &[&str] = &[
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "networking.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+];
+
+fn named(served: &Served) -> Vec<(&str, &Group)> {
+    let mut named: Vec<(&str, &Group)> = served.groups().filter(|(name, _)| !name.is_empty()).collect();
+    named.sort_by_key(|(name, _)| ORDER.iter().position(|one| one == name).unwrap_or(ORDER.len()));
+    named
 }
 
 fn described(name: &str, group: &Group) -> Value {
@@ -114,15 +129,19 @@ pub(crate) fn resources(served: &Served, group: &str, version: &str) -> Option<V
             resources.push(entry);
         }
     }
-    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    if group.is_empty() {
+        // The oldest list of all has no version of its own.
+        return Some(json!({"kind": "APIResourceList", "groupVersion": version, "resources": resources}));
+    }
+    let group_version = format!("{group}/{version}");
     Some(json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}))
 }
 
 /// `/api` and `/apis` for clients that want everything in one answer.
 pub(crate) fn aggregated(served: &Served, core: bool) -> Reply {
-    let items: Vec<Value> = served
-        .groups()
-        .filter(|(name, _)| name.is_empty() == core)
+    let groups: Vec<(&str, &Group)> = if core { served.groups().take(1).collect() } else { named(served) };
+    let items: Vec<Value> = groups
+        .into_iter()
         .map(|(name, group)| {
             let versions: Vec<Value> = group
                 .versions
@@ -132,11 +151,7 @@ pub(crate) fn aggregated(served: &Served, core: bool) -> Reply {
                     json!({"version": version.name, "resources": resources, "freshness": "Current"})
                 })
                 .collect();
-            let metadata = if name.is_empty() {
-                json!({"creationTimestamp": null})
-            } else {
-                json!({"name": name, "creationTimestamp": null})
-            };
+            let metadata = if name.is_empty() { json!({}) } else { json!({"name": name}) };
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
@@ -146,14 +161,19 @@ pub(crate) fn aggregated(served: &Served, core: bool) -> Reply {
         "metadata": {},
         "items": items,
     });
-    Reply::object(list).content_type("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+    Reply::object(list)
+        .content_type("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+        .negotiated()
 }
 
 fn discovered(resource: &Resource) -> Value {
     let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    // A built-in kind is what the group and version say.
+    let (group, version) =
+        if resource.custom { (resource.group.as_str(), resource.version.as_str()) } else { ("", "") };
     let mut entry = json!({
         "resource": resource.plural,
-        "responseKind": kind(&resource.group, &resource.version, &resource.kind),
+        "responseKind": kind(group, version, &resource.kind),
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
         "verbs": resource.verbs,
@@ -167,11 +187,8 @@ fn discovered(resource: &Resource) -> Value {
     let parts: Vec<Value> = subresources(resource)
         .into_iter()
         .map(|part| {
-            let response = if part.name == "scale" {
-                kind("autoscaling", "v1", "Scale")
-            } else {
-                kind(&resource.group, &resource.version, part.kind)
-            };
+            let response =
+                if part.name == "scale" { kind("autoscaling", "v1", "Scale") } else { kind(group, version, part.kind) };
             json!({"subresource": part.name, "responseKind": response, "verbs": part.verbs})
         })
         .collect();

@@ -64,28 +64,58 @@ impl Accept {
     /// # Errors
     /// 406 when there is none.
     pub(crate) fn of(headers: &HeaderMap, custom: bool, watch: bool) -> ApiResult<Self> {
+        Self::of_resource(headers, custom, watch, watch)
+    }
+
+    /// How a client takes what comes in one form only; `None`: not at all.
+    pub(crate) fn whole(headers: &HeaderMap) -> Option<Encoding> {
+        match Self::ranges(headers) {
+            ranges if ranges.is_empty() => Some(Encoding::default()),
+            ranges => ranges
+                .iter()
+                .filter_map(|range| Self::serve(range))
+                .find(|accept| accept.form == Form::Whole && accept.aggregated.is_none())
+                .map(|accept| accept.encoding),
+        }
+    }
+
+    /// As [`of`](Self::of); `streams`: a watch could be asked for here, too.
+    ///
+    /// # Errors
+    /// 406 when there is none.
+    pub(crate) fn of_resource(headers: &HeaderMap, custom: bool, watch: bool, streams: bool) -> ApiResult<Self> {
+        let mut ranges = Self::ranges(headers);
+        if ranges.is_empty() {
+            return Ok(Self::default());
+        }
+        if !custom {
+            ranges.retain(|range| !range.starts_with("application/*"));
+        }
+        let served = ranges.iter().find_map(|range| Self::serve(range));
+        match served {
+            Some(accept) if !(watch && accept.encoding == Encoding::Yaml) => Ok(accept),
+            Some(_) => Err(ApiError::not_acceptable(STREAMS)),
+            // What serves the built-in groups knows the media type only.
+            None if !custom && !ranges.iter().any(|range| is_known(range)) => {
+                let available = if streams { format!("{MEDIA_TYPES}, {STREAMS}") } else { MEDIA_TYPES.to_owned() };
+                Err(ApiError::no_representation(&available))
+            }
+            None => Err(ApiError::not_acceptable(if watch { STREAMS } else { MEDIA_TYPES })),
+        }
+    }
+
+    /// The media ranges in the client's order of preference; empty: anything will do.
+    fn ranges(headers: &HeaderMap) -> Vec<&str> {
         let values: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         if values.iter().all(|value| value.trim().is_empty()) {
-            return Ok(Self::default());
+            return Vec::new();
         }
         let mut ranges: Vec<(u16, &str)> =
             values.iter().flat_map(|value| value.split(',')).map(|range| (quality(range), range.trim())).collect();
         // Stable: among equals the client's order counts.
         ranges.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
         ranges.retain(|(quality, _)| *quality > 0);
-        if !custom {
-            ranges.retain(|(_, range)| !range.starts_with("application/*"));
-        }
-        let served = ranges.iter().find_map(|(_, range)| Self::serve(range));
-        match served {
-            Some(accept) if !(watch && accept.encoding == Encoding::Yaml) => Ok(accept),
-            Some(_) => Err(ApiError::not_acceptable(STREAMS)),
-            // What serves the built-in groups knows the media type only.
-            None if !custom && !ranges.iter().any(|(_, range)| is_known(range)) => {
-                Err(ApiError::no_representation(&format!("{MEDIA_TYPES}, {STREAMS}")))
-            }
-            None => Err(ApiError::not_acceptable(if watch { STREAMS } else { MEDIA_TYPES })),
-        }
+        ranges.into_iter().map(|(_, range)| range).collect()
     }
 
     fn serve(range: &str) -> Option<Self> {

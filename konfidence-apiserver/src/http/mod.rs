@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
+mod health;
 pub(crate) mod impatient;
 mod order;
 pub(crate) mod params;
@@ -10,6 +11,7 @@ pub(crate) mod protobuf;
 pub(crate) mod respond;
 pub(crate) mod syntax;
 pub(crate) mod user;
+mod yaml;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,6 +79,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body> {
     let accept = Accept::of(request.headers(), true, false);
+    let refusals = Accept::whole(request.headers());
     let mut encoding = accept.as_ref().map(|accept| accept.encoding).unwrap_or_default();
     if encoding == Encoding::Json && wants_pretty(&request) {
         encoding = Encoding::Pretty;
@@ -84,14 +87,18 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body>
     tracing::debug!(method = %request.method(), uri = %request.uri(), "a request");
     // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
     let answered = AssertUnwindSafe(answer(&api, request, accept)).catch_unwind().await;
-    match answered {
-        Ok(Ok(reply)) => reply.into_response(encoding),
-        Ok(Err(error)) => Reply::error(&error).into_response(encoding),
+    let reply = match answered {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(error)) => Reply::error(&error),
         Err(_) => {
             tracing::error!("a request handler panicked");
-            let error = ApiError::internal("the server panicked while it handled the request; this is a bug");
-            Reply::error(&error).into_response(encoding)
+            Reply::error(&ApiError::internal("the server panicked while it handled the request; this is a bug"))
         }
+    };
+    // A refusal is neither a table nor metadata alone.
+    match refusals {
+        None if reply.is_refusal() => reply.regardless().into_response(encoding),
+        _ => reply.into_response(encoding),
     }
 }
 
@@ -112,11 +119,17 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     if let Some(reply) = root(api, &served, &parts, &request, &accept) {
         return reply;
     }
-    let target = path::target(&served, &parts, request.method())?;
+    let mut target = path::target(&served, &parts, request.method())?;
     let (head, body) = request.into_parts();
     let mut params = Params::of(&head.method, &head.uri)?;
-    params.watch |= target.watched;
-    let accept = Accept::of(&head.headers, target.resource.custom, params.watch)?;
+    if target.watched {
+        params.watch = true;
+        if let Some(name) = target.name.take() {
+            params.field_selector = format!("metadata.name={name}");
+        }
+    }
+    let streams = head.method == Method::GET && target.name.is_none();
+    let accept = Accept::of_resource(&head.headers, target.resource.custom, params.watch, streams)?;
     let user = User::of(&head.headers);
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
     let warnings = Mutex::default();
@@ -143,13 +156,17 @@ fn root(
     accept: &ApiResult<Accept>,
 ) -> Option<ApiResult<Reply>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let Some(health) = health::answer(&parts, request.uri().query().unwrap_or_default()) {
+        return Some(Ok(Reply::text(&health)));
+    }
+    if let (["api" | "apis"] | ["api", "v1"], Err(_)) = (parts.as_slice(), accept) {
+        return Some(Err(Accept::of(request.headers(), false, false).err()?));
+    }
     let aggregated = accept.as_ref().is_ok_and(|accept| accept.aggregated.is_some());
     let reply = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd" | "log"] => {
-            Reply::text("ok")
-        }
-        ["version"] => Reply::object(discovery::version()),
-        [] => Reply::object(discovery::paths(served)),
+        ["version"] if request.method() == Method::GET => Reply::shown(discovery::version()),
+        ["version"] => return Some(Err(ApiError::method_not_allowed(None, ""))),
+        [] => Reply::shown(discovery::paths(served)),
         ["api"] if aggregated => discovery::aggregated(served, true),
         ["apis"] if aggregated => discovery::aggregated(served, false),
         ["api"] => Reply::object(discovery::core_versions(request.headers())),

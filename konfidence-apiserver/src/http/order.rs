@@ -102,13 +102,13 @@ fn of(object: &Value) -> Option<&'static Shape> {
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => &DEFINITION,
         ("apiextensions.k8s.io/v1", "CustomResourceDefinitionList") => &DEFINITIONS,
         ("autoscaling/v1", "Scale") => &SCALE,
-        ("v1", "ResourceQuotaList" | "LimitRangeList") => &EMPTY_LIST,
+        (_, kind) if kind.ends_with("List") && is_empty_list(object) => &EMPTY_LIST,
         ("authentication.k8s.io/v1" | "authorization.k8s.io/v1", _) => &REVIEW,
         ("v1", "Status") => &STATUS,
-        ("meta.k8s.io/v1", "Table") => &TABLE,
-        ("meta.k8s.io/v1", "PartialObjectMetadata") => &PARTIAL,
-        ("meta.k8s.io/v1", "PartialObjectMetadataList") => &PARTIALS,
-        ("v1", "APIResourceList") => &RESOURCES,
+        ("meta.k8s.io/v1" | "meta.k8s.io/v1beta1", "Table") => &TABLE,
+        ("meta.k8s.io/v1" | "meta.k8s.io/v1beta1", "PartialObjectMetadata") => &PARTIAL,
+        ("meta.k8s.io/v1" | "meta.k8s.io/v1beta1", "PartialObjectMetadataList") => &PARTIALS,
+        ("v1" | "", "APIResourceList") => &RESOURCES,
         ("v1", "APIGroupList") => &GROUPS,
         ("v1", "APIGroup") => &GROUP,
         ("apidiscovery.k8s.io/v2", _) => &AGGREGATED,
@@ -118,6 +118,12 @@ fn of(object: &Value) -> Option<&'static Shape> {
         ("", "") if object.get("gitVersion").is_some() => &VERSION,
         _ => return None,
     })
+}
+
+/// A list of a kind of which there is nothing.
+fn is_empty_list(object: &Value) -> bool {
+    object.get("items").and_then(Value::as_array).is_some_and(Vec::is_empty)
+        && object.pointer("/metadata/continue").is_none()
 }
 
 macro_rules! shapes {

@@ -53,7 +53,7 @@ pub(crate) fn target(served: &Served, parts: &[String], method: &Method) -> ApiR
     };
     let nothing = || if custom { ApiError::no_such_path() } else { ApiError::no_such_resource() };
     let (watched, rest) = match rest {
-        ["watch", rest @ ..] if !custom => (true, rest),
+        ["watch", rest @ ..] if *method == Method::GET => (true, rest),
         rest => (false, rest),
     };
     let find = |plural: &str| served.get(group, version, plural).cloned().ok_or_else(nothing);

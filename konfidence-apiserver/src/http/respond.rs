@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use futures::stream::BoxStream;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{Response, StatusCode};
 use konfidence_sdk::store::engine::Document;
 use serde::{Serialize, Serializer};
@@ -12,7 +12,11 @@ use serde_json::{Map, Value};
 
 use super::accept::Encoding;
 use super::order::Ordered;
+use super::yaml;
 use crate::status::ApiError;
+
+/// What is no object is text.
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Lines of a watch.
 pub(crate) type Lines = BoxStream<'static, Result<Bytes, std::convert::Infallible>>;
@@ -39,10 +43,13 @@ pub(crate) struct Reply {
     content_type: Option<&'static str>,
     warnings: Vec<String>,
     retry_after: Option<u32>,
+    negotiated: bool,
 }
 
 enum Content {
     Object(Value),
+    /// Written for people, whatever the client takes.
+    Shown(Value),
     Stored(Arc<Document>),
     StoredList(StoredList),
     Text(String),
@@ -52,12 +59,17 @@ enum Content {
 
 impl Reply {
     fn new(code: u16, content: Content) -> Self {
-        Self { code, content, content_type: None, warnings: Vec::new(), retry_after: None }
+        Self { code, content, content_type: None, warnings: Vec::new(), retry_after: None, negotiated: false }
     }
 
     /// 200 with an object.
     pub(crate) fn object(value: Value) -> Self {
         Self::new(200, Content::Object(value))
+    }
+
+    /// 200 with an object that people look at: JSON with line breaks.
+    pub(crate) fn shown(value: Value) -> Self {
+        Self::new(200, Content::Shown(value))
     }
 
     /// 200 with an object as it is stored.
@@ -104,6 +116,26 @@ impl Reply {
         Self { retry_after: error.retry_after, ..Self::new(error.code, Content::Object(error.to_status())) }
     }
 
+    /// The same refusal for a client that takes no form in which refusals come.
+    #[must_use]
+    pub(crate) fn regardless(mut self) -> Self {
+        if let Content::Object(value) = self.content {
+            self.content = Content::Shown(value);
+        }
+        self
+    }
+
+    /// Whether it is a refusal.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.code >= 400
+    }
+
+    /// Says that who asks otherwise gets another answer, and that this one may be kept.
+    #[must_use]
+    pub(crate) fn negotiated(self) -> Self {
+        Self { negotiated: true, ..self }
+    }
+
     /// Names the content more exactly than "JSON".
     #[must_use]
     pub(crate) fn content_type(mut self, content_type: &'static str) -> Self {
@@ -121,7 +153,8 @@ impl Reply {
     /// The answer as HTTP.
     pub(crate) fn into_response(self, encoding: Encoding) -> Response<Body> {
         let (content_type, body) = match self.content {
-            Content::Text(text) => ("text/plain; charset=utf-8", Body::from(text)),
+            Content::Text(text) => (TEXT, Body::from(text)),
+            Content::Shown(value) => ("application/json", Body::from(for_people(&Ordered(&value)))),
             Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
             Content::Lines(lines) => ("application/json", Body::from_stream(lines)),
             Content::Object(value) => encode(&Ordered(&value), &value, encoding),
@@ -132,7 +165,14 @@ impl Reply {
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type.unwrap_or(content_type)));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        if headers.get(CONTENT_TYPE).is_some_and(|value| value == TEXT) {
+            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        }
+        if self.negotiated {
+            headers.insert(VARY, HeaderValue::from_static("Accept"));
+        }
+        let cache = if self.negotiated { "public" } else { "no-cache, private" };
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -154,21 +194,67 @@ pub(crate) fn event(event: &Value) -> Bytes {
 /// A value as one line of JSON.
 fn line(value: &impl Serialize) -> Vec<u8> {
     // Nothing that is answered has a map with keys that are no text, so it always has a JSON form.
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    let mut line = escaped(serde_json::to_vec(value).unwrap_or_default());
     line.push(b'\n');
     line
+}
+
+/// A value as JSON with line breaks.
+fn for_people(value: &impl Serialize) -> Vec<u8> {
+    escaped(serde_json::to_vec_pretty(value).unwrap_or_default())
+}
+
+/// JSON in which no text can be taken for HTML, as Go writes it. All that is escaped occurs in texts only.
+fn escaped(json: Vec<u8>) -> Vec<u8> {
+    let begins = |byte: &u8| matches!(byte, b'<' | b'>' | b'&' | 0xe2);
+    if !json.iter().any(begins) {
+        return json;
+    }
+    let mut written = Vec::with_capacity(json.len() + 64);
+    let mut rest = json.as_slice();
+    while let Some(at) = rest.iter().position(begins) {
+        let (before, found) = rest.split_at(at);
+        written.extend_from_slice(before);
+        let (by, length): (&[u8], usize) = match found {
+            [b'<', ..] => (br"\u003c", 1),
+            [b'>', ..] => (br"\u003e", 1),
+            [b'&', ..] => (br"\u0026", 1),
+            [0xe2, 0x80, 0xa8, ..] => (br"\u2028", 3),
+            [0xe2, 0x80, 0xa9, ..] => (br"\u2029", 3),
+            _ => (&[0xe2], 1),
+        };
+        written.extend_from_slice(by);
+        rest = found.get(length..).unwrap_or_default();
+    }
+    written.extend_from_slice(rest);
+    written
 }
 
 /// `value` is in the order of its type, `by_name` in that of the names, as YAML is.
 fn encode(value: &impl Serialize, by_name: &impl Serialize, encoding: Encoding) -> (&'static str, Body) {
     match encoding {
         Encoding::Yaml => {
-            if let Ok(yaml) = serde_saphyr::to_string(by_name) {
-                return ("application/yaml", Body::from(yaml));
-            }
-            ("application/json", Body::from(line(value)))
+            let value = serde_json::to_value(by_name).unwrap_or_default();
+            ("application/yaml", Body::from(yaml::to_string(&value)))
         }
-        Encoding::Pretty => ("application/json", Body::from(serde_json::to_vec_pretty(value).unwrap_or_default())),
+        Encoding::Pretty => ("application/json", Body::from(for_people(value))),
         Encoding::Json => ("application/json", Body::from(line(value))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn no_text_in_an_answer_can_be_taken_for_html() {
+        let value = json!({"a<b>": "c & d", "line": "\u{2028}\u{2029}", "euro": "\u{20ac}"});
+        let written = String::from_utf8(line(&value)).expect("UTF-8");
+        assert_eq!(
+            written,
+            "{\"a\\u003cb\\u003e\":\"c \\u0026 d\",\"euro\":\"\u{20ac}\",\"line\":\"\\u2028\\u2029\"}\n"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), value);
     }
 }

@@ -32,7 +32,27 @@ pub(crate) fn parse(bytes: &[u8], strict: bool) -> ApiResult<Option<Patch>> {
     if operations.len() > MOST_OPERATIONS {
         return Err(ApiError::too_large(MOST_OPERATIONS));
     }
+    let mut value = value;
+    for operation in value.as_array_mut().into_iter().flatten() {
+        for name in ["path", "from"] {
+            if let Some(Value::String(path)) = operation.get_mut(name) {
+                rooted(path);
+            }
+        }
+    }
     Ok(serde_json::from_value(value).ok())
+}
+
+/// What stands before the first slash of a path is nothing to the real server.
+fn rooted(path: &mut String) {
+    if let Some(at) = path.find('/') {
+        path.drain(..at);
+    }
+}
+
+/// Whether a patch writes into the metadata.
+pub(crate) fn touches_metadata(patch: &Patch) -> bool {
+    patch.0.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"))
 }
 
 /// Applies a patch; on an error the object is as before.

@@ -43,16 +43,17 @@ pub(super) fn select(call: &Call) -> ApiResult<Selected> {
     let mut left = listing
         .items
         .into_iter()
-        .filter(|object| after.as_ref().is_none_or(|after| (object.namespace(), object.name()) > (&after.0, &after.1)))
-        .filter(|object| selection.matches(&target.resource, object.json()));
+        .filter(|object| after.as_ref().is_none_or(|after| (object.namespace(), object.name()) > (&after.0, &after.1)));
+    let selects = |object: &Arc<Document>| selection.matches(&target.resource, object.json());
     let mut metadata = Map::new();
     let mut objects: Vec<Arc<Document>> = Vec::new();
     if params.limit == 0 {
-        objects.extend(left);
+        objects.extend(left.filter(selects));
     } else {
         let limit = usize::try_from(params.limit).unwrap_or(usize::MAX);
-        objects.extend(left.by_ref().take(limit));
-        let remaining = left.count();
+        objects.extend(left.by_ref().filter(selects).take(limit));
+        // A page that is full goes on wherever anything follows, be it selected or not.
+        let remaining = if objects.len() < limit { 0 } else { left.count() };
         if remaining > 0
             && let Some(last) = objects.last()
         {

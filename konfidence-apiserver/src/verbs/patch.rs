@@ -14,6 +14,7 @@ use crate::http::{Call, body};
 use crate::json::text;
 use crate::patch::{self, strategic};
 use crate::resource::Resource;
+use crate::schema::Schema;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
@@ -39,8 +40,10 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         "application/json-patch+json" => {
             let strict = call.params.field_validation != FieldValidation::Ignore;
             let patch = patch::json::parse(&call.body, strict)?;
-            let show = |object: &Value| shown(custom, object);
-            plain(api, call, name, &Twice::default(), &show, |object| patch::json::apply(patch.as_ref(), object))
+            let touched = patch.as_ref().is_some_and(patch::json::touches_metadata);
+            let show = |object: &Value| shown(custom, object, touched);
+            let shown = Shown { twice: &Twice::default(), show: &show, strategic: false };
+            plain(api, call, name, &shown, |object| patch::json::apply(patch.as_ref(), object))
         }
         "application/merge-patch+json" => {
             let patch =
@@ -55,8 +58,10 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
                     )));
                 }
             }
-            let show = |object: &Value| shown(custom, object);
-            plain(api, call, name, &patch.twice, &show, |object| {
+            let touched = patch.value.get("metadata").is_some();
+            let show = |object: &Value| shown(custom, object, touched);
+            let shown = Shown { twice: &patch.twice, show: &show, strategic: false };
+            plain(api, call, name, &shown, |object| {
                 json_patch::merge(object, &patch.value);
                 Ok(())
             })
@@ -73,7 +78,8 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
                 )));
             }
             let show = |_: &Value| strategic::in_go(&patch.value);
-            plain(api, call, name, &patch.twice, &show, |object| strategic::apply(&patch.value, object))
+            let shown = Shown { twice: &patch.twice, show: &show, strategic: true };
+            plain(api, call, name, &shown, |object| strategic::apply(&patch.value, object))
         }
         "application/apply-patch+yaml" => run_apply(api, call, name),
         _ if custom => Err(ApiError::unsupported_media_type(CUSTOM)),
@@ -83,8 +89,18 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
 
 /// A patched object as a refusal shows it: the real server patches text, and what a patch does not touch stays as it was
 /// written, which for the built-in kinds is the order of their types.
-fn shown(custom: bool, object: &Value) -> String {
-    if custom { object.to_string() } else { crate::json::in_go_order(object, &["metadata"]) }
+fn shown(custom: bool, object: &Value, touched: bool) -> String {
+    if custom { object.to_string() } else { crate::json::in_go_order(object, &["metadata"], touched) }
+}
+
+/// What a refusal of a patch needs to know of it.
+struct Shown<'a> {
+    /// What it names twice.
+    twice: &'a Twice,
+    /// How a refusal shows it.
+    show: &'a dyn Fn(&Value) -> String,
+    /// Whether it was applied to the object as a map, and not as JSON.
+    strategic: bool,
 }
 
 /// A patch that says what to change; whoever sends it owns what changes.
@@ -92,11 +108,11 @@ fn plain(
     api: &Api,
     call: &Call,
     name: &str,
-    twice: &Twice,
-    show: &dyn Fn(&Value) -> String,
+    shown: &Shown<'_>,
     patch: impl Fn(&mut Value) -> ApiResult<()>,
 ) -> ApiResult<Reply> {
     let resource = &call.target.resource;
+    let Shown { twice, show, strategic } = *shown;
     let next = |_: &Document, old: &Value| -> ApiResult<Value> {
         if call.target.subresource.as_deref() == Some("scale") {
             let mut wanted = scale::of(resource, old)?;
@@ -107,7 +123,15 @@ fn plain(
         patch(&mut wanted)?;
         let refused =
             |why: String| ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", show(&wanted), why)]);
-        if resource.custom {
+        if strategic {
+            if let Some(why) = super::validate::unrestorable(resource, &wanted) {
+                return Err(refused(why));
+            }
+            // The object is made from the map as what it is, whatever the map calls it.
+            wanted["apiVersion"] = resource.api_version().into();
+            wanted["kind"] = resource.kind.clone().into();
+            Schema::whole_numbers(&mut wanted);
+        } else if resource.custom {
             for (field, name) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
                 if text(&wanted, &format!("/{field}")).is_empty() {
                     return Err(refused(format!("Object '{name}' is missing in '{wanted}'")));

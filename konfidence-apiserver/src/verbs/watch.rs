@@ -58,13 +58,17 @@ pub(super) fn run(api: &Arc<Api>, call: &Call) -> ApiResult<Reply> {
             // Not copied yet: a client that never reads must not cost a copy of everything.
             pending.push_back(Line::Initial(Arc::clone(object)));
         }
-        if params.send_initial_events == Some(true) && params.bookmarks {
+        if params.bookmarks {
             pending.push_back(Line::Bookmark { revision: listing.revision, initial_end: true });
         }
         listing.revision
     } else {
         from.unwrap_or_else(|| collection.engine().published())
     };
+    if !initial && begin < resource.begin {
+        let gone = ApiError::expired(format!("too old resource version: {begin} ({})", resource.begin));
+        return Ok(Reply::lines(futures::stream::iter([Ok(error_line(&gone))]).boxed()));
+    }
     let watch = match collection.watch(namespace, begin) {
         Ok(watch) => watch,
         Err(error) => {

@@ -10,7 +10,7 @@ use crate::resource::Resource;
 
 pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {
     match resource.kind.as_str() {
-        "ConfigMap" => keyed(object, old, &["data", "binaryData"]),
+        "ConfigMap" => config_map(object, old),
         "Secret" => secret(object, old),
         "Lease" => lease(object),
         "Event" => event(resource, object),
@@ -18,6 +18,29 @@ pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         "CustomResourceDefinition" => crd::validate::check(object, old),
         _ => Vec::new(),
     }
+}
+
+/// The values of a `ConfigMap` or a Secret together may have this many bytes.
+const MOST_DATA: usize = 1 << 20;
+
+fn config_map(object: &Value, old: Option<&Value>) -> FieldErrors {
+    let mut errors = keyed(object, old, &["data", "binaryData"]);
+    let texts = values(object, "data").map(str::len).sum::<usize>();
+    if texts + values(object, "binaryData").map(decoded_length).sum::<usize>() > MOST_DATA {
+        // Of the whole object.
+        errors.push(FieldError::too_long("[]", MOST_DATA as u64));
+    }
+    errors
+}
+
+fn values<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = &'a str> {
+    let fields = object.get(field).and_then(Value::as_object);
+    fields.into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str)
+}
+
+/// How many bytes a text in base 64 stands for.
+fn decoded_length(text: &str) -> usize {
+    (text.len() / 4 * 3).saturating_sub(text.bytes().rev().take_while(|byte| *byte == b'=').count().min(2))
 }
 
 /// A namespace is on its way out exactly when it says so.
@@ -67,6 +90,9 @@ fn secret(object: &Value, old: Option<&Value>) -> FieldErrors {
         errors.push(FieldError::invalid("type", object.get("type").cloned().unwrap_or_default(), "field is immutable"));
     }
     errors.extend(keyed(object, old, &["data"]));
+    if values(object, "data").map(decoded_length).sum::<usize>() > MOST_DATA {
+        errors.push(FieldError::too_long("data", MOST_DATA as u64));
+    }
     let has = |key: &str| object.get("data").and_then(|data| data.get(key)).is_some();
     let required = |key: &str| FieldError::required(format!("data[{key}]"), "");
     match text(object, "/type") {

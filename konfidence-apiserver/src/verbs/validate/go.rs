@@ -82,7 +82,7 @@ fn type_name(field: &str, holder: &str) -> String {
 }
 
 /// The first byte that is none of the standard alphabet's.
-fn base64(text: &str) -> Option<String> {
+pub(super) fn base64(text: &str) -> Option<String> {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     let at = match STANDARD.decode(text) {
@@ -94,7 +94,7 @@ fn base64(text: &str) -> Option<String> {
 }
 
 /// An instant: with microseconds where the API says so.
-fn time(text: &str, at: &str) -> Option<String> {
+pub(super) fn time(text: &str, at: &str) -> Option<String> {
     let micro = matches!(at.rsplit('.').next(), Some("renewTime" | "acquireTime" | "eventTime" | "lastObservedTime"));
     let layout = if micro { "2006-01-02T15:04:05.000000Z07:00" } else { "2006-01-02T15:04:05Z07:00" };
     let quoted = |text: &str| format!("{text:?}");

@@ -3,6 +3,7 @@
 mod builtin;
 mod go;
 pub(crate) mod names;
+mod restore;
 
 use serde_json::Value;
 
@@ -16,15 +17,20 @@ const ANNOTATIONS: usize = 256 * 1024;
 /// Everything that is wrong with an object. `old` is its present state on an update; `part`: the subresource through
 /// which it comes.
 pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>, part: Option<&str>) -> FieldErrors {
-    let mut errors = metadata(resource, object, old);
     if !resource.custom {
-        // What a status may be depends on the rest, which is not written with it.
-        if part != Some("status") {
+        let mut errors = metadata(resource, object, old);
+        // What a status may be depends on the rest, which is not written with it; a namespace's is the exception.
+        if part != Some("status") || resource.kind == "Namespace" {
             errors.extend(builtin::check(resource, object, old));
         }
         return errors;
     }
-    errors.extend(kind(resource, object));
+    let other = kind(resource, object);
+    if !other.is_empty() {
+        // Of what is of another kind nothing else is looked at.
+        return other;
+    }
+    let mut errors = metadata(resource, object, old);
     if part == Some("status") {
         errors = resource.schema.check_status(object, old, errors);
         scale(resource.scale.as_ref().map(|scale| scale.status.as_str()), object, &mut errors);
@@ -101,6 +107,11 @@ pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String>
             if resource.custom { None } else { go::undecodable(object, &resource.schema.structure, &resource.kind, "") }
         })
         .or_else(|| if resource.custom { go::embedded(object, &resource.schema.structure) } else { None })
+}
+
+/// As [`undecodable`], in the words of what a strategic patch is turned into an object by.
+pub(crate) fn unrestorable(resource: &Resource, object: &Value) -> Option<String> {
+    restore::refused(object, &resource.ownership, &resource.kind)
 }
 
 fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> FieldErrors {

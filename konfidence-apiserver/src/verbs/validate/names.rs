@@ -7,7 +7,7 @@ const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 pub(crate) fn subdomain(name: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if name.len() > 253 {
-        errors.push("must be no more than 253 bytes".to_owned());
+        errors.push("must be no more than 253 characters".to_owned());
     }
     if !name.split('.').all(is_label) {
         errors.push(format!(
@@ -23,7 +23,7 @@ pub(crate) fn subdomain(name: &str) -> Vec<String> {
 pub(crate) fn label(name: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if name.len() > 63 {
-        errors.push("must be no more than 63 bytes".to_owned());
+        errors.push("must be no more than 63 characters".to_owned());
     }
     if name.contains('.') && name.split('.').all(is_label) {
         errors.push("must not contain dots".to_owned());
@@ -40,7 +40,7 @@ pub(crate) fn label(name: &str) -> Vec<String> {
 pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if name.len() > 63 {
-        errors.push("must be no more than 63 bytes".to_owned());
+        errors.push("must be no more than 63 characters".to_owned());
     }
     if !(is_label(name) && name.starts_with(|letter: char| letter.is_ascii_lowercase())) {
         errors.push(
@@ -73,7 +73,9 @@ pub(crate) fn qualified_name(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                errors.extend(subdomain(prefix).into_iter().map(|error| format!("prefix part {error}")));
+                // The same rule, in the words of another layer.
+                let words = |error: String| format!("prefix part {}", error.replace("253 characters", "253 bytes"));
+                errors.extend(subdomain(prefix).into_iter().map(words));
             }
             name
         }
@@ -122,7 +124,7 @@ pub(crate) fn config_map_key(key: &str) -> Vec<String> {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let mut errors = Vec::new();
     if key.len() > 253 {
-        errors.push("must be no more than 253 bytes".to_owned());
+        errors.push("must be no more than 253 characters".to_owned());
     }
     if key.is_empty() || !key.chars().all(allowed) {
         errors.push(
@@ -159,7 +161,7 @@ mod tests {
     fn names_of_253_characters_are_the_longest() {
         let longest = format!("{}.{}", "a".repeat(126), "b".repeat(126));
         assert_eq!(subdomain(&longest), Vec::<String>::new());
-        assert_eq!(subdomain(&format!("{longest}c")), ["must be no more than 253 bytes"]);
+        assert_eq!(subdomain(&format!("{longest}c")), ["must be no more than 253 characters"]);
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //!   ../../kubectl/*.cases --transcript--> steps --servers--> output of each --text--> compared
 //! ```
 //!
-//! The stock kubectl of this machine runs every case; the one of the server's version runs those in which kubectl has
-//! most to do with what the server says (explain, server-side apply). Where both servers have to differ, the case says so and
-//! `docs/differences.md` says why.
+//! The stock kubectl of this machine runs every case; the one of the server's version runs what people do every day, and
+//! that in which kubectl has most to do with what the server says (explain, server-side apply). Where both servers have to
+//! differ, the case says so and `docs/differences.md` says why.
 
 #![allow(
     clippy::expect_used,
@@ -19,6 +19,7 @@ mod servers;
 mod text;
 mod transcript;
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,17 +30,28 @@ use similar::TextDiff;
 use transcript::{Case, Step};
 
 /// How many cases run at the same time, each on both servers.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 4;
+
+/// A kubectl and the cases that it runs.
+struct Round<'a> {
+    kubectl: PathBuf,
+    cases: Vec<&'a Case>,
+}
 
 #[test]
 fn kubectl_prints_the_same_from_both_servers() {
     let Some(servers) = Servers::start() else { return };
     let all = transcript::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kubectl"));
-    let newer = |case: &&Case| case.file == "explain" || case.title.starts_with("server-side apply");
-    let mut told = run(&servers, Path::new("kubectl"), &all.iter().collect::<Vec<_>>());
-    if let Some(kubectl) = servers.kubectl_of_the_servers_version() {
-        told += &run(&servers, &kubectl, &all.iter().filter(newer).collect::<Vec<_>>());
-    }
+    let newer = |case: &&Case| {
+        matches!(case.file.as_str(), "everyday" | "explain") || case.title.starts_with("server-side apply")
+    };
+    let mut rounds = vec![Round { kubectl: "kubectl".into(), cases: all.iter().collect() }];
+    rounds.extend(
+        servers
+            .kubectl_of_the_servers_version()
+            .map(|kubectl| Round { kubectl, cases: all.iter().filter(newer).collect() }),
+    );
+    let told = run(&servers, &rounds);
     assert!(
         told.is_empty(),
         "kubectl prints something else from the embedded API (-) than from the real one (+):\n{told}"
@@ -47,14 +59,18 @@ fn kubectl_prints_the_same_from_both_servers() {
 }
 
 /// Every difference, as a reader wants to see it.
-fn run(servers: &Servers, kubectl: &Path, cases: &[&Case]) -> String {
-    servers.prepare(kubectl, cases);
+fn run(servers: &Servers, rounds: &[Round<'_>]) -> String {
+    rounds.iter().for_each(|round| servers.prepare(&round.kubectl, &round.cases));
+    let mut sessions: Vec<(&Path, &Case)> =
+        rounds.iter().flat_map(|round| round.cases.iter().map(|case| (round.kubectl.as_path(), *case))).collect();
+    // What waits longest begins first, so that nothing is waited for alone in the end.
+    sessions.sort_by_key(|(_, case)| Reverse(case.weight()));
     let next = AtomicUsize::new(0);
     let told = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some((kubectl, case)) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let [embedded, real] = servers.run(kubectl, case);
                     let differences = compare(case, &embedded, &real);
                     if !differences.is_empty() {

@@ -82,17 +82,23 @@ impl Servers {
             .map(|case| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace(&run)}}))
             .map(|namespace| namespace.to_string())
             .collect();
-        let file = self.directory.path().join("namespaces.json");
+        let file = self.directory.path().join(format!("namespaces-{run}.json"));
         fs::write(&file, namespaces.join("\n")).expect("written");
         let kinds = repository().join("deploy/crds");
         let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubectl/setup.yaml");
-        for server in 0..2 {
-            for path in [&kinds, &setup, &file] {
-                let command = format!("kubectl apply --server-side --force-conflicts -f {}", path.display());
-                let done = self.shell(kubectl, server, "default", &self.directory.path().join("setup"), &command);
-                assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let prepare = |server: usize| {
+            let directory = self.directory.path().join(format!("setup-{run}-{server}"));
+            let files = [&kinds, &setup, &file].map(|path| format!("-f {}", path.display())).join(" ");
+            let command = format!("kubectl apply --server-side --force-conflicts {files}");
+            let done = self.shell(kubectl, server, "default", &directory, &command);
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        // A thread that panics does so here, too.
+        std::thread::scope(|scope| {
+            for server in 0..2 {
+                scope.spawn(move || prepare(server));
             }
-        }
+        });
     }
 
     /// The outcomes of a case's commands from each server.
@@ -156,6 +162,9 @@ impl Servers {
             .env("KUBECACHEDIR", self.directory.path().join(format!("cache-{}-{server}", version(kubectl))))
             .env("NAMESPACE", namespace)
             .env("REPOSITORY", repository())
+            // A third of kubectl's short life is garbage collection.
+            .env("GOGC", "off")
+            .env("GOMEMLIMIT", "1GiB")
             .stdin(Stdio::null())
             .output()
             .expect("a shell")

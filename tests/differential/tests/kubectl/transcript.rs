@@ -33,6 +33,17 @@ impl Case {
         let name: String = format!("{}-{}", self.file, self.title).chars().map(letter).take(48).collect();
         format!("{}-{run}", name.trim_matches('-'))
     }
+
+    /// How long it takes, compared with other cases: a command that waits counts for ten.
+    pub(crate) fn weight(&self) -> usize {
+        const WAITS: &[&str] = &["sleep", "timeout", "wait", "delete ns", "cascade"];
+        let weigh = |step: &Step| match step {
+            Step::Run { command, .. } if WAITS.iter().any(|word| command.contains(word)) => 10,
+            Step::Run { .. } => 1,
+            Step::File { .. } => 0,
+        };
+        self.steps.iter().map(weigh).sum()
+    }
 }
 
 impl fmt::Display for Case {
