@@ -4,6 +4,7 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use futures::StreamExt;
@@ -15,7 +16,7 @@ use konfidence_sdk::store::engine::{Engine, Options, Scope};
 use serde_json::{Value, json};
 use support::{STAGES, get, json_request, send, stage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket};
 use tower::ServiceExt;
 
 /// The real server's limit on bodies, in bytes.
@@ -176,7 +177,7 @@ async fn a_watch_that_falls_behind_is_cut_off_with_410_and_the_others_miss_nothi
 }
 
 #[tokio::test]
-async fn beside_a_client_that_never_reads_others_are_served_and_memory_stays_bounded() {
+async fn a_client_that_never_reads_is_cut_off_while_others_are_served_and_memory_stays_bounded() {
     let _alone = ALONE.lock().await;
     let server = support::server();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -185,7 +186,10 @@ async fn beside_a_client_that_never_reads_others_are_served_and_memory_stays_bou
         let server = server.clone();
         async move { server.serve(listener, std::future::pending()).await }
     });
-    let mut deaf = TcpStream::connect(address).await.expect("connected");
+    // The system takes little for this client, so that what it leaves unread waits in the server.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("set");
+    let mut deaf = socket.connect(address).await.expect("connected");
     let request = format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: x\r\n\r\n");
     deaf.write_all(request.as_bytes()).await.expect("sent");
     deaf.read_exact(&mut [0; 1]).await.expect("answered");
@@ -200,10 +204,20 @@ async fn beside_a_client_that_never_reads_others_are_served_and_memory_stays_bou
         let body = config_map(&name, &format!("{content}{number}"));
         assert!(json_request(&server, method.0, &method.1, &body).await.code < 300);
         assert!(other.next().await.is_some());
+        // All of this runs on one thread: the other connection gets its turn.
+        tokio::task::yield_now().await;
     }
     let grown = resident_memory().saturating_sub(before);
     assert!(grown < 130 << 20, "300 changes of half a megabyte took {grown} bytes");
 
+    // Half a minute without reading, in virtual time; then comes what was underway, and the end in the middle of a line.
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    let mut rest = Vec::new();
+    let end = tokio::time::timeout(Duration::from_mins(1), deaf.read_to_end(&mut rest)).await;
+    assert!(end.is_ok(), "the connection is open still");
+    assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "the watch ended by itself");
     assert_eq!(get(&server, CONFIG_MAPS).await.body["items"].as_array().map(Vec::len), Some(2));
     serving.abort();
 }

@@ -42,9 +42,8 @@ async fn c1_an_automatic_promotion_costs_five_writes_and_no_read_of_the_server()
     cluster.assemble("menu:1").await;
     rest().await;
     let calls = cluster.calls();
-    let words = |call: &Call| format!("{} {} {}", call.verb, call.resource, call.name);
     let (events, rest): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.group == "events.k8s.io");
-    let rest: Vec<_> = rest.into_iter().map(words).collect();
+    let rest: Vec<_> = rest.into_iter().map(Call::words).collect();
     assert_eq!(
         rest,
         [
@@ -484,7 +483,7 @@ async fn r60_the_access_table_of_landscapes_is_the_requests() {
 }
 
 fn requests(calls: &[Call]) -> BTreeSet<String> {
-    calls.iter().map(|call| format!("{} {}/{}", call.verb, call.group, call.resource)).collect()
+    calls.iter().map(Call::right).collect()
 }
 
 fn table(tables: &[&[Access]]) -> BTreeSet<String> {

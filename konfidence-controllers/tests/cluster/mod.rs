@@ -15,7 +15,7 @@ use axum::extract::Request;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -33,6 +33,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+pub use wire::Call;
 
 /// The project's namespace and the managed namespace of its landscape `eu`.
 pub const PROJECT: &str = "bakery";
@@ -54,55 +55,6 @@ impl Paced {
 impl Clock for Paced {
     fn now(&self) -> Timestamp {
         self.start + self.since.elapsed()
-    }
-}
-
-/// One request as the API server's authorizer sees it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Call {
-    pub verb: String,
-    pub group: String,
-    /// Plural, with the subresource: `stages/status`.
-    pub resource: String,
-    pub name: String,
-}
-
-impl Call {
-    fn of(request: &Request) -> Option<Self> {
-        let path: Vec<&str> = request.uri().path().trim_matches('/').split('/').collect();
-        let (group, rest) = match path.as_slice() {
-            ["api", "v1", rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
-            _ => return None,
-        };
-        // `/namespaces/x` is the namespace itself, `/namespaces/x/stages` what is in it.
-        let rest = match rest {
-            ["namespaces", _, rest @ ..] if !rest.is_empty() && *rest != ["status"] => rest,
-            rest => rest,
-        };
-        let (resource, name, subresource) = match rest {
-            [resource] => (*resource, "", None),
-            [resource, name] => (*resource, *name, None),
-            [resource, name, subresource] => (*resource, *name, Some(*subresource)),
-            _ => return None,
-        };
-        let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
-        let verb = match (request.method(), name) {
-            (&Method::GET, "") if watches => "watch",
-            (&Method::GET, "") => "list",
-            (&Method::GET, _) => "get",
-            (&Method::POST, _) => "create",
-            (&Method::PATCH, _) => "patch",
-            (&Method::PUT, _) => "update",
-            (&Method::DELETE, _) => "delete",
-            _ => return None,
-        };
-        let resource = subresource.map_or_else(|| resource.to_owned(), |part| format!("{resource}/{part}"));
-        Some(Self { verb: verb.into(), group: group.into(), resource, name: name.into() })
-    }
-
-    pub fn writes(&self) -> bool {
-        !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 }
 
@@ -178,7 +130,7 @@ impl Cluster {
     pub fn writes(&self) -> Vec<String> {
         let calls = self.calls();
         let writes = calls.iter().filter(|call| call.writes() && call.group != "events.k8s.io");
-        writes.map(|call| format!("{} {} {}", call.verb, call.resource, call.name).trim_end().to_owned()).collect()
+        writes.map(Call::words).collect()
     }
 
     /// Runs `domains` in the background until the answer is cancelled and awaited.
@@ -278,7 +230,7 @@ impl Cluster {
 }
 
 async fn meddle(calls: &Mutex<Vec<Call>>, fault: &Mutex<Option<Box<Fault>>>, request: Request, next: Next) -> Response {
-    let Some(call) = Call::of(&request) else { return next.run(request).await };
+    let Some(call) = Call::of(request.method(), request.uri(), Value::Null) else { return next.run(request).await };
     let meddling = fault.lock().unwrap().as_ref().and_then(|fault| fault(&call));
     calls.lock().unwrap().push(call);
     match meddling {

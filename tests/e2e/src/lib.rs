@@ -32,12 +32,13 @@
 
 mod clock;
 mod install;
+mod meddling;
 mod server;
 mod turn;
-mod wire;
 
 pub use clock::Shifted;
 pub use install::manifests;
+pub use meddling::{Meddling, Wire};
 pub use server::{Kind, Server};
 pub use turn::Turn;
-pub use wire::{Call, Meddling, Wire};
+pub use wire::Call;

@@ -4,84 +4,12 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::json;
 use tower::service_fn;
-
-/// One request as the API server's authorizer sees it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// `get`, `list`, `watch`, `create`, `patch`, `update`, `delete`.
-    pub verb: &'static str,
-    /// API group; empty for the core group.
-    pub group: String,
-    /// Plural, with the subresource: `stages/status`.
-    pub resource: String,
-    /// Empty where the request is for the whole cluster.
-    pub namespace: String,
-    /// Empty where the request is for a collection.
-    pub name: String,
-    /// What was sent; null where nothing was.
-    pub body: Value,
-}
-
-impl Call {
-    fn of(request: &Request<Vec<u8>>) -> Option<Self> {
-        let path: Vec<&str> = request.uri().path().trim_matches('/').split('/').collect();
-        let (group, rest) = match path.as_slice() {
-            ["api", "v1", rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
-            _ => return None,
-        };
-        // `/namespaces/x` is the namespace itself, `/namespaces/x/stages` what is in it.
-        let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => (*namespace, rest),
-            rest => ("", rest),
-        };
-        let (resource, name, subresource) = match rest {
-            [resource] => (*resource, "", None),
-            [resource, name] => (*resource, *name, None),
-            [resource, name, subresource] => (*resource, *name, Some(*subresource)),
-            _ => return None,
-        };
-        let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
-        let verb = match (request.method(), name) {
-            (&Method::GET, "") if watches => "watch",
-            (&Method::GET, "") => "list",
-            (&Method::GET, _) => "get",
-            (&Method::POST, _) => "create",
-            (&Method::PATCH, _) => "patch",
-            (&Method::PUT, _) => "update",
-            (&Method::DELETE, _) => "delete",
-            _ => return None,
-        };
-        Some(Self {
-            verb,
-            group: group.to_owned(),
-            resource: subresource.map_or_else(|| (*resource).to_owned(), |part| format!("{resource}/{part}")),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            body: serde_json::from_slice(request.body()).unwrap_or_default(),
-        })
-    }
-
-    /// Whether it changes something.
-    pub fn writes(&self) -> bool {
-        !matches!(self.verb, "get" | "list" | "watch")
-    }
-
-    /// `patch stages dev`.
-    pub fn words(&self) -> String {
-        format!("{} {} {}", self.verb, self.resource, self.name).trim_end().to_owned()
-    }
-
-    /// As a rule of a role has it: `patch konfidence.cloud/stages`.
-    pub fn right(&self) -> String {
-        format!("{} {}/{}", self.verb, self.group, self.resource)
-    }
-}
+use wire::Call;
 
 /// What is done to a request.
 #[derive(Clone, Copy, Debug)]
@@ -145,8 +73,8 @@ impl Wire {
     async fn pass(&self, request: Request<Body>, inner: &Client) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let Ok(body) = body.collect_bytes().await else { return refusal(StatusCode::BAD_REQUEST) };
+        let call = Call::of(&parts.method, &parts.uri, serde_json::from_slice(&body).unwrap_or_default());
         let request = Request::from_parts(parts, body.to_vec());
-        let call = Call::of(&request);
         let meddling = call.as_ref().and_then(|call| {
             let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
             fault.as_ref().and_then(|fault| fault(call))
