@@ -109,7 +109,7 @@ pub(crate) const STORED: &[&str] = &["create", "delete", "deletecollection", "ge
 /// Verbs of custom resources, in the order in which the real server lists them.
 pub(crate) const CUSTOM: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 /// Verbs of a resource of which there is nothing, and never will be.
-pub(crate) const READ: &[&str] = &["get", "list", "watch"];
+pub(crate) const ABSENT: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// Verbs of a resource that only answers.
 pub(crate) const ASKED: &[&str] = &["create"];
 

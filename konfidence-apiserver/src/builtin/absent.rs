@@ -1,5 +1,6 @@
 //! Kinds of which there is nothing, and never will be: what runs on a cluster. People and tools ask for them all the same
-//! (`kubectl get all`), and are told, as by an empty cluster, that there are none.
+//! (`kubectl get all`), and are told, as by an empty cluster, that there are none. Whatever is asked of one that exists is
+//! answered as on a real server, since none does; only making one is refused.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use konfidence_sdk::store::engine::Engine;
 
 use super::{Names, kept, resource};
 use crate::registry::Served;
-use crate::resource::READ;
+use crate::resource::ABSENT;
 use crate::schema::Schema;
 
 /// Group, version, kind, plural, short names, whether it is one of `all`.
@@ -27,10 +28,18 @@ const NAMESPACED: &[Row] = &[
     ("batch", "v1", "Job", "jobs", &[], true),
     ("networking.k8s.io", "v1", "Ingress", "ingresses", &["ing"], false),
     ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", &["netpol"], false),
+    ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"], false),
+    ("rbac.authorization.k8s.io", "v1", "Role", "roles", &[], false),
+    ("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", &[], false),
 ];
 
-const CLUSTER: &[Row] =
-    &[("", "v1", "Node", "nodes", &["no"], false), ("", "v1", "PersistentVolume", "persistentvolumes", &["pv"], false)];
+const CLUSTER: &[Row] = &[
+    ("", "v1", "Node", "nodes", &["no"], false),
+    ("", "v1", "PersistentVolume", "persistentvolumes", &["pv"], false),
+    ("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", &[], false),
+    ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", &[], false),
+    ("storage.k8s.io", "v1", "StorageClass", "storageclasses", &["sc"], false),
+];
 
 /// Adds every one of them.
 pub(super) fn serve(served: &mut Served, engine: &Engine) {
@@ -43,7 +52,7 @@ pub(super) fn serve(served: &mut Served, engine: &Engine) {
                 short,
                 categories: if *all { &["all"] } else { &[] },
                 namespaced,
-                verbs: READ,
+                verbs: ABSENT,
                 ..Names::core(kind, plural)
             };
             served.add(kept(engine, &names, resource(&names, &[], Arc::clone(&schema))));

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::registry::Served;
-use crate::resource::{ASKED, Column, READ, Resource, STORED, View, ownership};
+use crate::resource::{ABSENT, ASKED, Column, Resource, STORED, View, ownership};
 use crate::schema::Schema;
 
 /// Group of custom resource definitions.
@@ -100,12 +100,12 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
     // Nothing here has quotas or limits, but clients that describe a namespace ask for them.
     served.add(stored::<ResourceQuota>(
         engine,
-        &Names { short: &["quota"], verbs: READ, ..Names::core("ResourceQuota", "resourcequotas") },
+        &Names { short: &["quota"], verbs: ABSENT, ..Names::core("ResourceQuota", "resourcequotas") },
         &[age()],
     ));
     served.add(stored::<LimitRange>(
         engine,
-        &Names { short: &["limits"], verbs: READ, ..Names::core("LimitRange", "limitranges") },
+        &Names { short: &["limits"], verbs: ABSENT, ..Names::core("LimitRange", "limitranges") },
         &[column("Created At", "string", ".metadata.creationTimestamp")],
     ));
     absent::serve(served, engine);

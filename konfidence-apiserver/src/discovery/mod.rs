@@ -74,6 +74,9 @@ const ORDER: &[&str] = &[
     "autoscaling",
     "batch",
     "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
     "apiextensions.k8s.io",
     "coordination.k8s.io",
 ];

@@ -157,7 +157,7 @@ fn root(
 ) -> Option<ApiResult<Reply>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     if let Some(health) = health::answer(&parts, request.uri().query().unwrap_or_default()) {
-        return Some(Ok(Reply::text(&health)));
+        return Some(Ok(if parts.len() == 1 { Reply::text(&health) } else { Reply::bare(&health) }));
     }
     if let (["api" | "apis"] | ["api", "v1"], Err(_)) = (parts.as_slice(), accept) {
         return Some(Err(Accept::of(request.headers(), false, false).err()?));
@@ -175,7 +175,8 @@ fn root(
         ["apis", group] => Reply::object(discovery::group(served, group)?),
         ["apis", group, version] => Reply::object(discovery::resources(served, group, version)?),
         ["openapi", "v2"] => return Some(openapi::v2::reply(served, request.headers())),
-        ["openapi", "v3"] => Reply::object(openapi::v3::index(served)),
+        // It says so of nothing else.
+        ["openapi", "v3"] => Reply::object(openapi::v3::index(served)).content_type("text/plain; charset=utf-8"),
         ["openapi", "v3", "api", version] => Reply::object(openapi::v3::document(served, "", version, &api.openapi)?),
         ["openapi", "v3", "apis", group, version] => {
             Reply::object(openapi::v3::document(served, group, version, &api.openapi)?)

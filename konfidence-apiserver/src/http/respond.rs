@@ -53,6 +53,8 @@ enum Content {
     Stored(Arc<Document>),
     StoredList(StoredList),
     Text(String),
+    /// Text, without a word about what it is not.
+    Bare(String),
     Bytes(Vec<u8>),
     Lines(Lines),
 }
@@ -96,6 +98,11 @@ impl Reply {
     /// 200 with plain text.
     pub(crate) fn text(text: &str) -> Self {
         Self::new(200, Content::Text(text.to_owned()))
+    }
+
+    /// 200 with plain text from a part of the server that says nothing of it.
+    pub(crate) fn bare(text: &str) -> Self {
+        Self::new(200, Content::Bare(text.to_owned()))
     }
 
     /// 200 with bytes that are no JSON; their content type has to be named.
@@ -152,8 +159,9 @@ impl Reply {
 
     /// The answer as HTTP.
     pub(crate) fn into_response(self, encoding: Encoding) -> Response<Body> {
+        let is_text = matches!(self.content, Content::Text(_));
         let (content_type, body) = match self.content {
-            Content::Text(text) => (TEXT, Body::from(text)),
+            Content::Text(text) | Content::Bare(text) => (TEXT, Body::from(text)),
             Content::Shown(value) => ("application/json", Body::from(for_people(&Ordered(&value)))),
             Content::Bytes(bytes) => ("application/octet-stream", Body::from(bytes)),
             Content::Lines(lines) => ("application/json", Body::from_stream(lines)),
@@ -165,7 +173,7 @@ impl Reply {
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type.unwrap_or(content_type)));
-        if headers.get(CONTENT_TYPE).is_some_and(|value| value == TEXT) {
+        if is_text {
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         }
         if self.negotiated {

@@ -27,6 +27,10 @@ pub(super) fn run(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
         return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &vec![error]));
     }
+    if media_type == "application/apply-patch+yaml" && !call.target.resource.verbs.contains(&"create") {
+        // It could make one.
+        return Err(ApiError::method_not_allowed(None, ""));
+    }
     let plain_type = match media_type.as_str() {
         "application/json-patch+json" | "application/merge-patch+json" => true,
         "application/strategic-merge-patch+json" => !custom,

@@ -85,6 +85,7 @@ impl Normal {
         match value {
             Value::Object(fields) => {
                 order_causes(fields);
+                order_misfits(fields);
                 let list = fields.contains_key("items")
                     || fields.contains_key("rows")
                     || fields.get("type").is_some_and(|kind| kind == "BOOKMARK");
@@ -186,6 +187,17 @@ fn order_causes(fields: &mut Map<String, Value>) {
     let ordered = format!("[{}]", sentences.join(", "));
     if let Some(Value::String(message)) = fields.get_mut("message") {
         *message = message.replace(&all, &ordered);
+    }
+}
+
+/// It walks through what is applied in such an order, too.
+fn order_misfits(fields: &mut Map<String, Value>) {
+    if let Some(Value::String(message)) = fields.get_mut("message")
+        && let Some((before, misfits)) = message.split_once("errors:\n")
+    {
+        let mut misfits: Vec<&str> = misfits.lines().collect();
+        misfits.sort_unstable();
+        *message = format!("{before}errors:\n{}", misfits.join("\n"));
     }
 }
 
