@@ -23,6 +23,8 @@ pub(super) fn merge(live: &Value, config: &Value, schema: Option<&Structural>) -
         (Shape::Items(list), Value::Array(live), Value::Array(config)) => {
             Value::Array(merge_items(live, config, list, shape::items(schema)))
         }
+        // Of a map that is cut by field, nothing says nothing: what is in it stays.
+        (_, Value::Object(_), Value::Null) if matches!(shape::shape(schema, live), Shape::Fields) => live.clone(),
         _ => config.clone(),
     }
 }
@@ -85,6 +87,16 @@ fn merge_items(live: &[Value], config: &[Value], list: &ListType, schema: Option
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn an_applied_null_leaves_a_map_of_fields_as_it_is_and_replaces_one_that_is_whole() {
+        let schema = Structural::parse(&json!({"type": "object", "properties": {
+            "data": {"type": "object", "additionalProperties": {"type": "string"}},
+            "oven": {"type": "object", "x-kubernetes-map-type": "atomic"}}}));
+        let live = json!({"data": {"a": "1"}, "oven": {"a": "1"}});
+        let merged = merge(&live, &json!({"data": null, "oven": null}), Some(&schema));
+        assert_eq!(merged, json!({"data": {"a": "1"}, "oven": null}));
+    }
 
     #[test]
     fn keyed_lists_merge_by_key_and_keep_both_orders() {

@@ -191,13 +191,14 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
             resource.group, resource.version, resource.kind
         )));
     }
-    if let Some(why) = super::validate::undecodable(resource, &config).filter(|_| !resource.custom) {
+    let inconvertible = super::validate::undecodable(resource, &config).filter(|_| !resource.custom).map(|why| {
         let kind = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
-        return Err(ApiError::untyped(format!(
+        ApiError::untyped(format!(
             "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert \
              unstructured object to {kind}: error decoding from json: {why}"
-        )));
-    }
+        ))
+    });
+    let convertible = || inconvertible.clone().map_or(Ok(()), Err);
     let manager = create::manager(call, true);
     let force = call.params.force.unwrap_or_default();
     cut(call, &mut config);
@@ -206,10 +207,13 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
         if call.target.subresource.is_some() {
             return Err(ApiError::not_found(resource, name));
         }
+        convertible()?;
         return create_by_apply(api, call, name, &config, &manager);
     }
     let reply = update::change(api, call, name, |_, old| {
         let mut wanted = apply::apply(old, &config, &resource.ownership, &manager, force, api.clock.now())?;
+        // Whose the fields are is asked before what is in them.
+        convertible()?;
         complete(resource, &mut wanted);
         prepare::drop_empty_metadata(&mut wanted);
         prepare::keep(call, &mut wanted, old);
