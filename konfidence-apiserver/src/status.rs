@@ -250,8 +250,8 @@ impl ApiError {
     }
 
     /// 413.
-    pub(crate) fn too_large(limit: usize) -> Self {
-        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
+    pub(crate) fn too_large(why: &str) -> Self {
+        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: {why}"))
     }
 
     /// 415.

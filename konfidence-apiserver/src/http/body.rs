@@ -44,7 +44,7 @@ pub(crate) async fn read(mut body: Body) -> ApiResult<Vec<u8>> {
             break;
         }
     }
-    if length > LIMIT { Err(ApiError::too_large(LIMIT)) } else { Ok(bytes) }
+    if length > LIMIT { Err(ApiError::too_large(&format!("limit is {LIMIT}"))) } else { Ok(bytes) }
 }
 
 /// The media type of a body without its parameters; empty: none is named.
