@@ -172,3 +172,26 @@ async fn a_body_that_is_no_json_is_told_as_go_tells_it() {
         )
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn of_what_runs_on_a_cluster_there_is_nothing_and_none_can_be_made() {
+    let server = server();
+    let pods = "/api/v1/namespaces/default/pods";
+    let list = get(&server, pods).await;
+    assert_eq!((list.code, &list.body["items"]), (200, &json!([])));
+    let gone = send(&server, "DELETE", &format!("{pods}/a"), &[], Body::empty()).await;
+    assert_eq!((gone.code, gone.message()), (404, "pods \"a\" not found"));
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}});
+    assert_eq!(json_request(&server, "POST", pods, &pod).await.code, 405);
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let applied = send(&server, "PATCH", &format!("{pods}/a?fieldManager=anna"), &apply, pod.to_string()).await;
+    assert_eq!((applied.code, get(&server, pods).await.body["items"].clone()), (405, json!([])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_is_not_watched_from_before_it_was_there() {
+    let server = server();
+    json_request(&server, "POST", STAGES, &stage("dev")).await;
+    let told = get(&server, &format!("{STAGES}?watch=true&resourceVersion=1&timeoutSeconds=1")).await.body;
+    assert_eq!((&told["type"], &told["object"]["code"]), (&json!("ERROR"), &json!(410)));
+}

@@ -63,7 +63,9 @@ fn kubectl_prints_the_same_from_both_servers() {
 
 /// Every difference, as a reader wants to see it.
 fn run(servers: &Servers, rounds: &[Round<'_>]) -> String {
-    rounds.iter().for_each(|round| servers.prepare(&round.kubectl, &round.cases));
+    for round in rounds {
+        servers.prepare(&round.kubectl, &round.cases);
+    }
     let mut sessions: Vec<(&Path, &Case)> =
         rounds.iter().flat_map(|round| round.cases.iter().map(|case| (round.kubectl.as_path(), *case))).collect();
     // What waits longest begins first, so that nothing is waited for alone in the end.
