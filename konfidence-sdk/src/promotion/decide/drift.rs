@@ -24,7 +24,7 @@ use crate::promotion::make::{Making, promotion, requires_approval};
 use crate::promotion::record::Records;
 use crate::promotion::reference::Missing;
 use crate::promotion::snapshot::{Snapshot, newest_source_version};
-use crate::promotion::source::{SourceView, ordinal};
+use crate::promotion::source::{SourceView, ordinal, source_version_of};
 use crate::promotion::state::Phase;
 use crate::promotion::steps::{Action, Write};
 use crate::promotion::verify::Doubt;
@@ -245,9 +245,11 @@ impl Deciding<'_> {
         }
     }
 
-    /// Numbers were handed out, and clean-up left none of the promotions that ended.
+    /// Numbers were handed out, and clean-up left none of the promotions that ended. One of ours that is live tells that
+    /// the source has moved on since: then a person's first edit is still to come.
     fn nothing_is_left(&self) -> bool {
-        self.snapshot.highest_sequence() > 0 && !self.members.iter().any(|member| member.viewed.is_terminal())
+        let is_told = |member: &Member| member.viewed.is_terminal() || source_version_of(&member.stored).is_some();
+        self.snapshot.highest_sequence() > 0 && !self.members.iter().any(is_told)
     }
 
     /// Until when the corrections that `member` carries count.

@@ -1,10 +1,11 @@
 //! P51: what somebody else wrote to the target is put back at once, and then at a pace.
 
-use konfidence_types::{SourceRef, Stage, TargetRef, annotation};
+use konfidence_types::{SourceRef, Stage, TargetRef, VectorPromotion, annotation};
+use kube::core::ResourceExt;
 use serde_json::json;
 
 use super::world::{AUTO, GATED, MANAGED, PROJECT, World, at};
-use crate::promotion::Phase;
+use crate::promotion::{Phase, Step, Write};
 
 #[test]
 fn p51_somebody_elses_write_is_corrected_at_once_and_then_with_growing_delay() {
@@ -93,6 +94,21 @@ fn p51_an_edit_that_takes_the_record_along_costs_no_more() {
         });
         assert_eq!((keeping, stripping, replacing), (7, 7, 7), "cap {cap}");
     }
+}
+
+#[test]
+fn p51_a_source_that_moves_on_before_the_first_success_is_no_correction() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    let made = || {
+        let created = |step: Step| if let Write::Create(made) = step.write { Some(*made) } else { None };
+        world.plan(AUTO).steps.into_iter().find_map(created).unwrap()
+    };
+    world.publish("menu:1");
+    world.insert::<VectorPromotion>(serde_json::to_value(made()).unwrap());
+    world.publish("menu:2");
+    assert_eq!(made().spec.vector, "menu:2");
+    assert_eq!(made().annotations().get(annotation::CORRECTIONS), None);
 }
 
 #[test]
