@@ -28,6 +28,12 @@ pub(crate) enum Request {
 }
 
 impl Request {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Create { kind, .. } | Self::Patch { kind, .. } | Self::Delete { kind, .. } => *kind,
+        }
+    }
+
     pub(crate) fn create<K: Object>(object: &K) -> Option<Self> {
         Some(Self::Create { kind: Kind::of::<K>()?, object: serde_json::to_value(object).ok()? })
     }

@@ -1,5 +1,10 @@
 //! What must hold after each write, stated over the history alone: nothing here knows of decisions.
 //!
+//! The simulator's checker states the same once more. It follows one history and keeps all that ever was; a search
+//! branches at every step and holds two states for one where nothing that is kept differs, so what is kept here is as
+//! little as the statements need, and goes when it can make no difference any more. What both need of a promotion
+//! (`Phase`, `Record`, the gate) is the library's. That two texts say it keeps either from being wrong unseen.
+//!
 //! | statement | looked at |
 //! |---|---|
 //! | S1 | promotions in progress, at each write of a promotion or config |
@@ -86,6 +91,22 @@ struct Made {
 struct Put {
     source: (String, u64),
     has_reason: bool,
+}
+
+impl Ledger {
+    /// Forgets what no write can make a difference to any more: who wrote which Stage matters until its end is written,
+    /// and what is gone as long as a plan waits to write it on a Stage.
+    pub(crate) fn forget(ledger: &mut Arc<Self>, live: &View, is_awaited: impl Fn(&str) -> bool) {
+        let promotions = &live.of(Kind::Promotion).objects;
+        let is_live = |uid: &str| promotions.iter().any(|it| it.is_live && it.uid() == uid);
+        let is_done = |(writer, _): &(String, String)| !is_live(writer);
+        if ledger.wrote.iter().any(is_done) {
+            Arc::make_mut(ledger).wrote.retain(|wrote| !is_done(wrote));
+        }
+        if ledger.gone.keys().any(|uid| !is_awaited(uid)) {
+            Arc::make_mut(ledger).gone.retain(|uid, _| is_awaited(uid));
+        }
+    }
 }
 
 /// Looks at one write.

@@ -8,11 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Parser;
-use exhaustive::{Flaw, Found, Scenario, explore, into_page, row, scenarios, table};
+use exhaustive::{Flaw, Found, Limits, Scenario, explore, into_page, row, scenarios, table};
 use konfidence_sdk::clock::{Clock, SystemClock};
 
-/// How many more steps the long run takes.
-const DEEPER: usize = 3;
+/// How many steps of each scenario the usual run takes at most, and the long one.
+const USUAL: usize = 2_500_000;
+const LONG: usize = 40_000_000;
 
 #[derive(Parser)]
 #[command(name = "exhaustive", about = "Explores every interleaving of small worlds")]
@@ -20,18 +21,21 @@ struct Arguments {
     /// Only this scenario; may be given several times
     #[arg(long)]
     scenario: Vec<String>,
-    /// Go three steps deeper: minutes become an hour
+    /// Take sixteen times as many steps where that is not the end: minutes become an hour
     #[arg(long)]
     long: bool,
-    /// At most so many steps
+    /// At most so many steps from the beginning
     #[arg(long)]
     depth: Option<usize>,
+    /// At most so many steps altogether
+    #[arg(long)]
+    steps: Option<usize>,
     /// Views are at most so many changes old, kind by kind
     #[arg(long)]
     old: Option<usize>,
-    /// Forget settled moments
+    /// Forget no moment, not even those that are settled
     #[arg(long)]
-    reduced: bool,
+    all_moments: bool,
     /// How many scenarios are explored side by side; as many as there are processors if not given
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -79,6 +83,8 @@ fn explore_all(arguments: &Arguments, chosen: Vec<Scenario>) -> Vec<Found> {
     let mut queue: Vec<_> = chosen.into_iter().enumerate().collect();
     queue.reverse();
     let (queue, found) = (Mutex::new(queue), Mutex::new(BTreeMap::new()));
+    let steps = arguments.steps.unwrap_or(if arguments.long { LONG } else { USUAL });
+    let limits = Limits { depth: arguments.depth, steps: Some(steps) };
     let threads = arguments.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     thread::scope(|scope| {
         for _ in 0..threads {
@@ -87,10 +93,8 @@ fn explore_all(arguments: &Arguments, chosen: Vec<Scenario>) -> Vec<Found> {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
                     let Some((place, mut scenario)) = next else { return };
                     scenario.old = arguments.old.or(scenario.old);
-                    scenario.is_reduced |= arguments.reduced;
-                    let usual = scenario.depth.map(|depth| depth + if arguments.long { DEEPER } else { 0 });
-                    let depth = arguments.depth.or(usual);
-                    let result = explore(scenario, arguments.broken, depth);
+                    scenario.is_reduced &= !arguments.all_moments;
+                    let result = explore(scenario, arguments.broken, limits);
                     eprintln!("{}", row(&result));
                     found.lock().unwrap_or_else(PoisonError::into_inner).insert(place, result);
                 }

@@ -19,11 +19,11 @@ use serde_json::Value;
 use stateright::{Model, Property};
 
 use crate::answer::{Answer, Request, Scope};
-use crate::check::{Author, check};
+use crate::check::{Author, Ledger, check};
 use crate::flaw::Flaw;
 use crate::people::{Deed, Done, publish};
 use crate::rest::Rested;
-use crate::rules::{Considered, Memo, Next, Planned, Rules, Sight, Told, next, rest};
+use crate::rules::{Asks, Considered, Memo, Next, Planned, Rules, Sight, Told, recall, remember, rest};
 use crate::scenario::Scenario;
 use crate::server::{Effect, Refused, Server, create};
 use crate::shelf::{Kind, View, mix};
@@ -57,6 +57,7 @@ pub struct Exploration {
     pub(crate) rules: Rules,
     pub(crate) rested: Mutex<Rested>,
     pub(crate) offers: Memo<Arc<[Step]>>,
+    effects: Memo<Result<Effect, Refused>>,
     pub(crate) flaw: Flaw,
     beginning: World,
 }
@@ -69,9 +70,10 @@ impl Exploration {
         let mut exploration = Self {
             flows: scenario.flows(),
             instants: scenario.instants.iter().map(at).collect(),
-            rules: Rules::new(flaw == Flaw::LiveReadsFromCache),
+            rules: Rules::new(flaw == Flaw::LiveReadsFromCache, scenario.reports),
             rested: Mutex::default(),
             offers: Memo::default(),
+            effects: Memo::default(),
             flaw,
             beginning: World::beginning(View::empty(), scenario.left()),
             scenario,
@@ -81,7 +83,9 @@ impl Exploration {
             server.put(create(&server.live(), kind, object, Scope::Whole));
         }
         exploration.initialise(&server);
-        server.put(publish(&server.live(), 1).ok_or(Refused::NotFound));
+        for source in exploration.scenario.sources() {
+            server.put(publish(&server.live(), source, 1).ok_or(Refused::NotFound));
+        }
         exploration.beginning = World::beginning(server.live(), exploration.scenario.left());
         exploration
     }
@@ -99,11 +103,6 @@ impl Exploration {
                     live.of(*kind).get(&text("namespace"), &text("name")).is_none()
                 };
                 waits && self.names_become_free() || is_free()
-            }
-            Request::Patch { kind: Kind::Config, merge, .. }
-                if !self.scenario.reports && merge["status"].get("sequence").is_none() =>
-            {
-                true
             }
             Request::Patch { kind, namespace, name, expected, .. } => live
                 .of(*kind)
@@ -130,9 +129,9 @@ impl Exploration {
             new.pending.remove(slot);
         }
         if looks {
-            new.pending.push(Pending::plan(planned, Vec::new(), first, look.flow, look.now));
+            new.pending.push(Pending::plan(planned, first, look.flow, look.now));
         } else {
-            self.write(&mut new, &planned, Vec::new(), &first, (look.flow, look.now))?;
+            self.write(&mut new, &planned, &first, (look.flow, look.now))?;
         }
         self.tidy(&mut new);
         Some(new)
@@ -141,8 +140,8 @@ impl Exploration {
     fn go_on(&self, world: &World, slot: usize) -> Option<World> {
         let mut new = world.clone();
         let pending = new.pending.remove(slot);
-        let Waits::Plan { planned, told, next } = pending.waits else { return None };
-        self.write(&mut new, &planned, told, &next, (pending.flow, pending.now))?;
+        let Waits::Plan { planned, asks } = pending.waits else { return None };
+        self.write(&mut new, &planned, &asks, (pending.flow, pending.now))?;
         self.tidy(&mut new);
         Some(new)
     }
@@ -152,20 +151,18 @@ impl Exploration {
         &self,
         world: &mut World,
         planned: &Arc<Planned>,
-        mut told: Vec<Told>,
-        request: &Request,
+        asks: &Asks,
         (flow, now): (usize, usize),
     ) -> Option<()> {
         let live = world.live();
-        let is_of_stage = matches!(request, Request::Patch { kind: Kind::Stage, .. });
+        let mut told = asks.told.to_vec();
+        let is_of_stage = matches!(*asks.request, Request::Patch { kind: Kind::Stage, .. });
         if is_of_stage && world.refuses {
-            told.push(Told { answer: Answer::Refused(REFUSAL.to_owned()), version: no_version() });
-        } else if let Some(silent) = self.silently(world, request) {
-            told.push(silent);
+            told.push(Told { answer: Answer::Refused(REFUSAL.to_owned()), version: no_version(), key: 1 });
         } else {
-            let effect = match self.flaw.carry_out(&live, &self.without_mirrors(request)) {
+            let effect = match self.carry_out(&live, asks) {
                 Ok(effect) => Some(effect),
-                Err(Refused::NotFound) if matches!(request, Request::Delete { .. }) => None,
+                Err(Refused::NotFound) if matches!(*asks.request, Request::Delete { .. }) => None,
                 Err(_) => return None,
             };
             if let Some(effect) = effect.as_ref().filter(|effect| !effect.is_none()) {
@@ -174,10 +171,11 @@ impl Exploration {
             }
             let after = effect.as_ref().and_then(|effect| effect.after.as_ref());
             let version = after.map_or_else(no_version, |after| after.version.clone());
-            told.push(Told { answer: effect.as_ref().map_or(Answer::Deleted, Effect::answer), version });
+            let key = after.map_or(2, |after| after.hash);
+            told.push(Told { answer: effect.as_ref().map_or(Answer::Deleted, Effect::answer), version, key });
         }
-        match next(&planned.plan, &told) {
-            Next::Write(next) => world.pending.push(Pending::plan(Arc::clone(planned), told, *next, flow, now)),
+        match self.rules.next(planned, told) {
+            Next::Write(asks) => world.pending.push(Pending::plan(Arc::clone(planned), asks, flow, now)),
             Next::Setback(setback) => world.pending.push(Pending::setback(setback, flow, now)),
             Next::End => {}
         }
@@ -194,7 +192,7 @@ impl Exploration {
         at: (usize, usize),
     ) -> Option<()> {
         let left = &mut world.left;
-        match rest(&planned.plan, told).first()? {
+        match &rest(&planned.plan, told).next()? {
             (Action::Create, _) => left.creations = left.creations.checked_sub(1)?,
             (Action::Fence, Write::Stage { promotion, read, .. }) => {
                 let promotion = live.of(Kind::Promotion).get(promotion.namespace(), promotion.name());
@@ -233,19 +231,15 @@ impl Exploration {
         }
     }
 
-    /// Conditions and mirrors in the config's status are read by no rule. Where they are not kept, writing nothing else
-    /// succeeds and changes nothing, whatever version the config has: so nobody is stopped by such a write, nor by the
-    /// lack of one.
-    fn silently(&self, world: &World, request: &Request) -> Option<Told> {
-        let Request::Patch { kind: Kind::Config, expected, merge, .. } = request else { return None };
-        if self.scenario.reports || merge["status"].get("sequence").is_some() {
-            return None;
-        }
-        let configs = world.of(Kind::Config).shelves.iter().flat_map(|shelf| shelf.all::<VectorPromotionConfig>());
-        let mut viewed = VectorPromotionConfig::clone(&*configs.last()?);
-        viewed.metadata.uid = Some(expected.uid.clone());
-        viewed.metadata.resource_version = Some(expected.resource_version.clone());
-        Some(Told { answer: Answer::Object(Arc::new(viewed)), version: expected.clone() })
+    /// What the request does to what stands, found once for each kind as it stands.
+    fn carry_out(&self, live: &View, asks: &Asks) -> Result<Effect, Refused> {
+        let shelf = live.of(asks.request.kind());
+        let key = mix(asks.id, mix(shelf.hash, shelf.names));
+        recall(&self.effects, key).unwrap_or_else(|| {
+            let effect = self.flaw.carry_out(live, &self.without_mirrors(&asks.request));
+            remember(&self.effects, key, effect.clone());
+            effect
+        })
     }
 
     fn without_mirrors(&self, request: &Request) -> Request {
@@ -278,36 +272,33 @@ impl Exploration {
         let live = world.live();
         world.pending.retain(|pending| match &pending.waits {
             Waits::Setback(_) => true,
-            Waits::Plan { planned, told, next } => {
-                self.may_succeed(&live, next, true) && !self.is_decided_anyway(&live, pending, planned, told)
+            Waits::Plan { asks, .. } => {
+                self.may_succeed(&live, &asks.request, true) && !self.is_decided_anyway(&live, pending, &asks.left)
             }
         });
         world.pending.sort_by_key(|pending| pending.hash);
+        let pending = &world.pending;
+        Ledger::forget(&mut world.ledger, &live, |uid| pending.iter().any(|pending| pending.writes_for(uid)));
         if self.scenario.is_reduced {
-            world.forget_settled();
+            self.forget_settled(world, &live);
         }
     }
 
     /// Whether the newest views give just what is left of this plan. They are there for good, so an idle controller can
     /// begin it at any later time.
-    fn is_decided_anyway(&self, live: &View, pending: &Pending, planned: &Planned, told: &[Told]) -> bool {
-        let flow = pending.flow;
-        let watched = &[];
-        let sight = Sight { flow: &self.flows[flow], now: self.instant(pending.now), setback: None, watched };
+    fn is_decided_anyway(&self, live: &View, pending: &Pending, left: &[u64]) -> bool {
         if self.scenario.watches {
             return false;
         }
+        let sight = Sight {
+            flow: &self.flows[pending.flow],
+            now: self.instant(pending.now),
+            setback: None,
+            watched: &[],
+        };
         match self.rules.consider(mix(sight.seed(), live.hash()), live, &sight) {
             Considered::Doubt(_) => false,
-            Considered::Plan(anyway) => {
-                let left = rest(&planned.plan, told);
-                let steps = &anyway.plan.steps;
-                left.len() == steps.len()
-                    && steps
-                        .iter()
-                        .zip(&left)
-                        .all(|(step, (action, write))| step.action == *action && step.write == *write)
-            }
+            Considered::Plan(anyway) => anyway.whole == left,
         }
     }
 
@@ -345,7 +336,9 @@ impl Model for Exploration {
         let live = world.live();
         for (slot, pending) in world.pending.iter().enumerate() {
             match &pending.waits {
-                Waits::Plan { next, .. } if self.may_succeed(&live, next, false) => steps.push(Step(Move::GoOn(slot))),
+                Waits::Plan { asks, .. } if self.may_succeed(&live, &asks.request, false) => {
+                    steps.push(Step(Move::GoOn(slot)));
+                }
                 Waits::Plan { .. } => {}
                 Waits::Setback(_) => steps.extend_from_slice(&self.offers(world, &live, Some(slot))),
             }

@@ -12,7 +12,7 @@ use kube::core::ResourceExt;
 use serde_json::json;
 
 use crate::answer::{Request, Scope};
-use crate::scenario::{self, Left, PROJECT, Scenario};
+use crate::scenario::{self, AUTO, Left, PROJECT, Scenario};
 use crate::server::{Effect, Server, carry_out, create, patch};
 use crate::shelf::{Kind, View};
 
@@ -157,7 +157,7 @@ impl Scenario {
             Deed::Publish => {
                 let number = self.vectors + 1 - left.vectors;
                 left.vectors -= 1;
-                vec![publish(live, number)?]
+                vec![publish(live, AUTO.source, number)?]
             }
             Deed::EditStage(stage) => {
                 left.edits -= 1;
@@ -235,9 +235,9 @@ impl Scenario {
 }
 
 /// The source gets the vector of that number.
-pub(crate) fn publish(live: &View, number: u8) -> Option<Effect> {
-    let template = live.of(Kind::Template).objects.first()?;
-    let status = json!({"status": {"latestVector": scenario::vector(number)}});
+pub(crate) fn publish(live: &View, source: &str, number: u8) -> Option<Effect> {
+    let template = live.of(Kind::Template).get(PROJECT, source)?;
+    let status = json!({"status": {"latestVector": scenario::vector(source, number)}});
     patch(live, Kind::Template, template, &status, Scope::Status).ok()
 }
 

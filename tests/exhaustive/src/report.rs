@@ -28,13 +28,12 @@ pub fn table(found: &[Found]) -> String {
 pub fn row(found: &Found) -> String {
     let scenario = &found.scenario;
     let views = scenario.old.map_or_else(|| "any".to_owned(), |old| format!("≤ {old} old"));
-    let views = if scenario.is_reduced { views + ", unsettled" } else { views };
     let numbers = match scenario.numbers {
         Numbers::Exact => "exact",
         Numbers::Harmless => "no harm",
         Numbers::Free => "-",
     };
-    let rest = if scenario.rests() { thousands(found.rested) } else { "-".to_owned() };
+    let rest = thousands(found.rested);
     let complete = match (&found.violation, found.is_complete) {
         (Some(_), _) => "**violated**",
         (None, true) => "yes",

@@ -8,6 +8,10 @@
 //!
 //! `apply` runs to its next write and is dropped there, as a process that dies between two writes; to go on it is run
 //! again and told the answers that it had. So a plan that waits is data, and there is no second `apply`.
+//!
+//! Conditions and mirrors in the config's status are read by no rule. Where a scenario does not keep them, a step that
+//! writes nothing else is *silent*: it succeeds at once and changes nothing, whatever version the config has. So nobody
+//! is stopped by such a write, nor by the lack of one.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -21,12 +25,13 @@ use konfidence_sdk::promotion::{
     Action, Doubt, Inbox, Setback, Snapshot, Step, Stopped, Verdict, Write, apply, decide, load, verify,
 };
 use konfidence_sdk::store::{Key, Listed, Object, ObjectStore, Patch, Precondition, Query, StoreError, Version};
-use konfidence_types::{VectorPromotion, VectorPromotionConfig, VectorTemplate};
+use konfidence_types::{VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation};
 use nohash_hasher::NoHashHasher;
 
 use crate::answer::{Answer, Request, Scope};
 use crate::server::{get, list};
 use crate::shelf::{Kind, Shelf, View, hash_of, mix};
+use crate::unread;
 
 /// What a decision is made from.
 pub(crate) struct Sight<'a> {
@@ -48,11 +53,39 @@ impl Sight<'_> {
 
 /// A plan with steps.
 pub(crate) struct Planned {
+    /// Identifies it.
+    id: u64,
     pub(crate) plan: Plan<Step>,
-    /// What it asks for first; `None`: there is nothing to do.
-    pub(crate) first: Option<Request>,
+    /// What each step changes, told apart by a hash, without the versions that the plan's own writes move; `None`: the
+    /// step is silent.
+    essence: Vec<Option<u64>>,
+    /// The config as it was viewed, which a silent step leaves as it is.
+    config: Option<Arc<VectorPromotionConfig>>,
+    /// How it begins; `None`: it changes nothing.
+    pub(crate) first: Option<Asks>,
+    /// What is left in the beginning.
+    pub(crate) whole: Vec<u64>,
     /// The same for plans that write the same.
     pub(crate) writes: u64,
+}
+
+impl Planned {
+    /// What is left after these answers, each with the version that it is conditional on: two plans that are left with
+    /// the same are the same from now on.
+    fn left(&self, told: &[Told]) -> Vec<u64> {
+        let steps = rest(&self.plan, told).zip(self.essence.iter().skip(told.len()));
+        let step = |((_, write), essence): ((Action, Write), &Option<u64>)| {
+            let version = match &write {
+                Write::Promotion(_, patch) | Write::PromotionStatus(_, patch) => patch.expected.clone().into(),
+                Write::ConfigStatus(_, patch) => patch.expected.clone().into(),
+                Write::Stage { read, .. } => read.clone().into(),
+                Write::Delete(_, precondition) => precondition.clone(),
+                Write::Create(_) => Precondition::default(),
+            };
+            essence.map(|essence| mix(essence, hash_of(&(version.uid, version.resource_version))))
+        };
+        steps.filter_map(step).collect()
+    }
 }
 
 /// A decision without a look at the live state.
@@ -70,9 +103,22 @@ pub(crate) struct Doubtful {
     doubt: Doubt,
 }
 
+/// A write that a plan asks for.
+#[derive(Clone)]
+pub(crate) struct Asks {
+    /// Identifies the request.
+    pub(crate) id: u64,
+    pub(crate) request: Arc<Request>,
+    /// What the plan has been told so far.
+    pub(crate) told: Arc<[Told]>,
+    /// What is left of the plan, this request included.
+    pub(crate) left: Arc<[u64]>,
+}
+
 /// How a plan goes on.
+#[derive(Clone)]
 pub(crate) enum Next {
-    Write(Box<Request>),
+    Write(Asks),
     End,
     /// The next decision has to know.
     Setback(Setback),
@@ -84,6 +130,8 @@ pub(crate) struct Told {
     pub(crate) answer: Answer,
     /// The version of the object after the write.
     pub(crate) version: Version,
+    /// Identifies the answer.
+    pub(crate) key: u64,
 }
 
 /// What was found before, by a hash of what it was found for.
@@ -94,13 +142,23 @@ pub(crate) struct Rules {
     considered: Memo<Considered>,
     verdicts: Memo<Verdict>,
     plans: Memo<Arc<Planned>>,
+    ways: Memo<Next>,
     /// Live reads are answered from the view: a rule broken on purpose.
-    pub(crate) is_blind: bool,
+    is_blind: bool,
+    /// Conditions and mirrors of the config's status are kept.
+    reports: bool,
 }
 
 impl Rules {
-    pub(crate) fn new(is_blind: bool) -> Self {
-        Self { considered: Memo::default(), verdicts: Memo::default(), plans: Memo::default(), is_blind }
+    pub(crate) fn new(is_blind: bool, reports: bool) -> Self {
+        Self {
+            considered: Memo::default(),
+            verdicts: Memo::default(),
+            plans: Memo::default(),
+            ways: Memo::default(),
+            is_blind,
+            reports,
+        }
     }
 
     /// How many different decisions were made.
@@ -134,27 +192,66 @@ impl Rules {
 
     fn decide(&self, key: u64, snapshot: Snapshot, now: Timestamp) -> Considered {
         let considered = match decide(&snapshot, now) {
-            Decision::Plan(plan) => Considered::Plan(self.planned(plan)),
+            Decision::Plan(plan) => Considered::Plan(self.planned(plan, &snapshot)),
             Decision::Verify(doubt) => Considered::Doubt(Arc::new(Doubtful { key, snapshot, now, doubt })),
         };
         remember(&self.considered, key, considered.clone());
         considered
     }
 
-    fn planned(&self, plan: Plan<Step>) -> Arc<Planned> {
+    fn planned(&self, plan: Plan<Step>, snapshot: &Snapshot) -> Arc<Planned> {
         let writes: Vec<_> = plan.steps.iter().map(|step| (step.action, &step.write)).collect();
         let writes = hash_of(&format!("{writes:?}"));
         let key = mix(writes, hash_of(&plan.wake_up.map(Timestamp::as_second)));
         if let Some(planned) = recall(&self.plans, key) {
             return planned;
         }
-        let first = match next(&plan, &[]) {
-            Next::Write(request) => Some(*request),
-            Next::End | Next::Setback(_) => None,
-        };
-        let planned = Arc::new(Planned { plan, first, writes });
+        let essence: Vec<_> = plan.steps.iter().map(|step| self.essence(step, snapshot)).collect();
+        let config = snapshot.config.found().cloned();
+        let mut planned = Planned { id: key, plan, essence, config, first: None, whole: Vec::new(), writes: 0 };
+        planned.whole = planned.left(&[]);
+        planned.writes = hash_of(&planned.whole);
+        if let Next::Write(asks) = next(&planned, Vec::new()) {
+            planned.first = Some(asks);
+        }
+        let planned = Arc::new(planned);
         remember(&self.plans, key, Arc::clone(&planned));
         planned
+    }
+
+    fn essence(&self, step: &Step, snapshot: &Snapshot) -> Option<u64> {
+        let essence = match &step.write {
+            Write::Create(promotion) => serde_json::to_string(promotion).unwrap_or_default(),
+            Write::Promotion(key, patch) => format!("{key} {}", patch.merge),
+            Write::PromotionStatus(key, patch) => {
+                let named = snapshot.promotions.iter().find(|promotion| Key::of(&***promotion) == *key);
+                let annotations = named.and_then(|promotion| promotion.metadata.annotations.as_ref());
+                let corrects = annotations.is_some_and(|all| all.contains_key(annotation::CORRECTIONS));
+                let mut merge = patch.merge.clone();
+                unread::erase_status(&mut merge["status"], corrects);
+                format!("{key} {merge}")
+            }
+            Write::ConfigStatus(key, patch) if self.reports => format!("{key} {}", patch.merge),
+            Write::ConfigStatus(key, patch) => {
+                let number = patch.merge["status"].get("sequence")?;
+                format!("{key} {number}")
+            }
+            Write::Stage { key, patch, promotion, .. } => {
+                format!("{key} {:?} {} {promotion}", patch.expected, patch.merge)
+            }
+            Write::Delete(key, precondition) => format!("{key} {precondition:?}"),
+        };
+        Some(hash_of(&(format!("{:?}", step.action), essence)))
+    }
+
+    /// How the plan goes on after it has been given these answers.
+    pub(crate) fn next(&self, planned: &Planned, told: Vec<Told>) -> Next {
+        let key = told.iter().fold(planned.id, |key, told| mix(key, told.key));
+        recall(&self.ways, key).unwrap_or_else(|| {
+            let next = next(planned, told);
+            remember(&self.ways, key, next.clone());
+            next
+        })
     }
 
     /// Looks at the live state, all in one moment, until there is a plan.
@@ -204,12 +301,23 @@ fn read_for(doubt: &Doubt) -> &'static [Kind] {
     }
 }
 
-/// What `plan` asks for after it has been given these answers.
-pub(crate) fn next(plan: &Plan<Step>, told: &[Told]) -> Next {
+/// What the plan asks for after it has been given these answers; silent steps are answered at once.
+fn next(planned: &Planned, mut told: Vec<Told>) -> Next {
+    while planned.essence.get(told.len()) == Some(&None) {
+        let Some(config) = &planned.config else { return Next::End };
+        told.push(Told { version: Version::of(&**config), answer: Answer::Object(Arc::clone(config) as _), key: 0 });
+    }
     let nothing = View::empty();
-    let port = Port::new(&nothing, &nothing, told);
-    match apply(&port, plan).now_or_never() {
-        None => port.asked().map_or(Next::End, |request| Next::Write(Box::new(request))),
+    let port = Port::new(&nothing, &nothing, &told);
+    match apply(&port, &planned.plan).now_or_never() {
+        None => port.asked().map_or(Next::End, |request| {
+            Next::Write(Asks {
+                id: told.iter().fold(mix(planned.id, 0xa5c5), |id, told| mix(id, told.key)),
+                request: Arc::new(request),
+                left: planned.left(&told).into(),
+                told: told.into(),
+            })
+        }),
         Some(applied) => match applied.stopped {
             Some(Stopped::Setback(setback)) => Next::Setback(setback),
             _ => Next::End,
@@ -217,9 +325,8 @@ pub(crate) fn next(plan: &Plan<Step>, told: &[Told]) -> Next {
     }
 }
 
-/// The writes of `plan` that are left after these answers, each with the version that it is conditional on: two plans
-/// that are left with the same are the same from now on.
-pub(crate) fn rest(plan: &Plan<Step>, told: &[Told]) -> Vec<(Action, Write)> {
+/// The writes of `plan` that are left after these answers, each with the version that it is conditional on.
+pub(crate) fn rest(plan: &Plan<Step>, told: &[Told]) -> impl Iterator<Item = (Action, Write)> {
     let mut promotions: HashMap<Key<VectorPromotion>, Version> = HashMap::new();
     let mut configs: HashMap<Key<VectorPromotionConfig>, Version> = HashMap::new();
     for (step, told) in plan.steps.iter().zip(told) {
@@ -233,7 +340,7 @@ pub(crate) fn rest(plan: &Plan<Step>, told: &[Told]) -> Vec<(Action, Write)> {
             _ => {}
         }
     }
-    let left = plan.steps.iter().skip(told.len()).map(|step| {
+    plan.steps.iter().skip(told.len()).map(move |step| {
         let mut write = step.write.clone();
         match &mut write {
             Write::Promotion(key, patch) | Write::PromotionStatus(key, patch) => {
@@ -249,8 +356,7 @@ pub(crate) fn rest(plan: &Plan<Step>, told: &[Told]) -> Vec<(Action, Write)> {
             Write::Create(_) => {}
         }
         (step.action, write)
-    });
-    left.collect()
+    })
 }
 
 fn follow(expected: &mut Version, own: Option<&Version>) {

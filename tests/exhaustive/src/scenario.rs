@@ -1,5 +1,7 @@
 //! A small world: what is in it at first, and what may happen to it.
 
+use std::collections::BTreeSet;
+
 use konfidence_sdk::store::Key;
 use konfidence_types::VectorPromotionConfig;
 use serde_json::{Value, json};
@@ -39,18 +41,17 @@ pub struct Scenario {
     pub reports: bool,
     /// Whether controllers watched the source all the time (P8).
     pub watches: bool,
-    /// Whether moments that are settled are forgotten: those at which each live promotion had a version that it has no
-    /// more. Only where no promotion is ever deleted.
+    /// Whether settled moments are forgotten, where that loses nothing.
     pub is_reduced: bool,
-    /// How many steps are taken at most in the usual run; `None`: all there are.
-    pub depth: Option<usize>,
 }
 
-/// One declared flow, from the template `menu`.
+/// One declared flow to dev.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Its name.
     pub name: &'static str,
+    /// The template that it follows.
+    pub source: &'static str,
     /// Whether a person approves.
     pub gated: bool,
     /// How many finished promotions are kept.
@@ -102,7 +103,7 @@ pub struct Left {
 }
 
 /// From the template to dev.
-pub const AUTO: Config = Config { name: "menu-to-dev", gated: false, keep: 10 };
+pub const AUTO: Config = Config { name: "menu-to-dev", source: "menu", gated: false, keep: 10 };
 /// The same, where a person approves.
 pub const GATED: Config = Config { gated: true, ..AUTO };
 /// What every world is made from: one automatic flow, one vector, a clock that stands.
@@ -134,8 +135,7 @@ pub const BASE: Scenario = Scenario {
     numbers: Numbers::Exact,
     reports: false,
     watches: false,
-    is_reduced: false,
-    depth: None,
+    is_reduced: true,
 };
 
 impl Scenario {
@@ -145,9 +145,14 @@ impl Scenario {
         Left { vectors: self.vectors.saturating_sub(1), hand_made, ..self.left }
     }
 
-    /// Whether the world must come to rest (S6): two flows to one Stage go on for ever.
-    pub(crate) fn rests(&self) -> bool {
-        self.configs.len() < 2
+    /// Whether two flows put different vectors on one Stage: such a world never comes to rest (P51).
+    pub(crate) fn is_contested(&self) -> bool {
+        self.sources().len() > 1
+    }
+
+    /// The templates.
+    pub(crate) fn sources(&self) -> BTreeSet<&'static str> {
+        self.configs.iter().chain([&AUTO]).map(|config| config.source).collect()
     }
 
     /// The units of serialization: each config, and the name that hand-made promotions without one carry.
@@ -158,7 +163,8 @@ impl Scenario {
 
     /// The objects that are there before the first vector.
     pub(crate) fn objects(&self) -> Vec<(Kind, Value)> {
-        let mut objects = vec![(Kind::Landscape, landscape("bakery-eu")), (Kind::Template, template(""))];
+        let mut objects = vec![(Kind::Landscape, landscape("bakery-eu"))];
+        objects.extend(self.sources().into_iter().map(|source| (Kind::Template, template(source))));
         objects.extend(self.stages.iter().map(|place| (Kind::Stage, stage(*place))));
         objects.extend(self.configs.iter().map(|of| (Kind::Config, config(of))));
         let foreign = self.foreign.iter().zip(1..);
@@ -168,19 +174,19 @@ impl Scenario {
     }
 }
 
-pub(crate) fn vector(number: u8) -> String {
-    format!("menu:{number}")
+pub(crate) fn vector(source: &str, number: u8) -> String {
+    format!("{source}:{number}")
 }
 
 pub(crate) fn landscape(namespace: &str) -> Value {
     json!({"metadata": {"namespace": PROJECT, "name": "eu"}, "spec": {}, "status": {"namespace": namespace}})
 }
 
-fn template(vector: &str) -> Value {
+fn template(name: &str) -> Value {
     json!({
-        "metadata": {"namespace": PROJECT, "name": "menu"},
+        "metadata": {"namespace": PROJECT, "name": name},
         "spec": {"uploadTarget": "registry.example/bakery//menu", "components": [{"name": "oven:latest"}]},
-        "status": {"latestVector": vector},
+        "status": {"latestVector": ""},
     })
 }
 
@@ -192,7 +198,7 @@ pub(crate) fn config(config: &Config) -> Value {
     json!({
         "metadata": {"namespace": PROJECT, "name": config.name},
         "spec": {
-            "source": {"kind": "VectorTemplate", "name": "menu"},
+            "source": {"kind": "VectorTemplate", "name": config.source},
             "target": {"kind": "Stage", "landscape": "eu", "name": "dev"},
             "requireApproval": config.gated,
             "keepLastPromotions": config.keep,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::answer::{Answer, Request, Scope};
 use crate::shelf::{Kind, Shelf, Stored, View};
+use crate::unread;
 
 /// Why a write did not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,15 +80,14 @@ pub(crate) fn carry_out(live: &View, request: &Request) -> Result<Effect, Refuse
     }
 }
 
-/// Makes an object. A uid tells the name and the number of the write that made it.
+/// Makes an object.
 pub(crate) fn create(live: &View, kind: Kind, mut object: Value, scope: Scope) -> Result<Effect, Refused> {
     let shelf = live.of(kind);
-    let revision = shelf.revision + 1;
     object["apiVersion"] = "konfidence.cloud/v1alpha1".into();
     object["kind"] = kind.name().into();
-    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    object["metadata"]["uid"] = format!("{name}.{revision}").into();
-    object["metadata"]["resourceVersion"] = revision.to_string().into();
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    object["metadata"]["uid"] = shelf.next_uid(text("namespace"), text("name")).into();
+    object["metadata"]["resourceVersion"] = "1".into();
     object["metadata"]["generation"] = 1.into();
     if scope == Scope::Main
         && let Some(fields) = object.as_object_mut()
@@ -130,6 +130,7 @@ pub(crate) fn patch(
     for field in ["name", "namespace", "uid", "resourceVersion", "generation"] {
         wanted["metadata"][field] = current.json["metadata"][field].clone();
     }
+    unread::erase(kind, &mut wanted);
     if wanted == current.json {
         let (before, after) = (Some(Arc::clone(current)), Some(Arc::clone(current)));
         return Ok(Effect { kind, before, after, shelf: Arc::clone(live.of(kind)) });
@@ -139,7 +140,8 @@ pub(crate) fn patch(
         wanted["metadata"]["generation"] = (generation + 1).into();
     }
     let shelf = live.of(kind);
-    wanted["metadata"]["resourceVersion"] = (shelf.revision + 1).to_string().into();
+    let version: u64 = current.version.resource_version.parse().unwrap_or_default();
+    wanted["metadata"]["resourceVersion"] = (version + 1).to_string().into();
     let changed = Arc::new(Stored::new(kind, wanted).map_err(Refused::Invalid)?);
     let shelf = Arc::new(shelf.with(Arc::clone(&changed)));
     Ok(Effect { kind, before: Some(Arc::clone(current)), after: Some(changed), shelf })
@@ -257,7 +259,7 @@ pub(crate) fn list<K: Object>(view: &View, query: &Query<K>) -> Listed<K> {
             })
     };
     let items = shelf.objects.iter().filter(is_selected).filter_map(|object| object.parsed()).collect();
-    Listed { items, unreadable: Vec::new(), resource_version: shelf.revision.to_string() }
+    Listed { items, unreadable: Vec::new(), resource_version: String::new() }
 }
 
 #[cfg(test)]

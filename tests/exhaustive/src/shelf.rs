@@ -1,9 +1,10 @@
 //! One kind at one moment, and the five of them as a view.
 //!
-//! Versions are counted per kind, not over the whole server: rules compare versions of one kind only (R13), and so two
-//! writes of different kinds lead to the same state whichever comes first.
+//! Versions are counted per object, not over the whole server: rules compare versions of one object only (R13), and so
+//! two writes to different objects lead to the same present whichever comes first.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use konfidence_sdk::store::{Object, Version};
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::unread;
 
 /// The kinds that promotion reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +84,8 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    pub(crate) fn new(kind: Kind, json: Value) -> Result<Self, String> {
+    pub(crate) fn new(kind: Kind, mut json: Value) -> Result<Self, String> {
+        unread::erase(kind, &mut json);
         let text = |field: &str| json["metadata"][field].as_str().unwrap_or_default().to_owned();
         let object = kind.parse(&json)?;
         let promotion = object.downcast_ref::<VectorPromotion>();
@@ -110,19 +114,29 @@ impl Stored {
 pub(crate) struct Shelf {
     /// Ordered by namespace and name, as lists are.
     pub(crate) objects: Vec<Arc<Stored>>,
-    /// How many writes of this kind there were; the last one's version.
-    pub(crate) revision: u64,
+    /// How often an object of that name was deleted, by namespace and name: the next one's uid tells.
+    deleted: BTreeMap<(String, String), u32>,
+    /// Of the objects: what a view sees.
     pub(crate) hash: u64,
+    /// Of what new objects will be called.
+    pub(crate) names: u64,
 }
 
 impl Shelf {
     pub(crate) fn empty() -> Self {
-        Self::new(Vec::new(), 0)
+        Self::new(Vec::new(), BTreeMap::new())
     }
 
-    fn new(objects: Vec<Arc<Stored>>, revision: u64) -> Self {
-        let hash = objects.iter().fold(mix(0x5e1f, revision), |hash, object| mix(hash, object.hash));
-        Self { objects, revision, hash }
+    fn new(objects: Vec<Arc<Stored>>, deleted: BTreeMap<(String, String), u32>) -> Self {
+        let hash = objects.iter().fold(0x5e1f, |hash, object| mix(hash, object.hash));
+        let names = if deleted.is_empty() { 0 } else { hash_of(&deleted) };
+        Self { objects, deleted, hash, names }
+    }
+
+    /// The uid of the next object of that name. It never comes again.
+    pub(crate) fn next_uid(&self, namespace: &str, name: &str) -> String {
+        let deleted = self.deleted.get(&(namespace.to_owned(), name.to_owned())).copied().unwrap_or_default();
+        format!("{namespace}.{name}.{deleted}")
     }
 
     fn place(&self, namespace: &str, name: &str) -> Result<usize, usize> {
@@ -150,7 +164,7 @@ impl Shelf {
             }
             Err(at) => objects.insert(at, object),
         }
-        Self::new(objects, self.revision + 1)
+        Self::new(objects, self.deleted.clone())
     }
 
     /// This shelf after one more write, which removed the object.
@@ -159,7 +173,9 @@ impl Shelf {
         if let Ok(at) = self.place(namespace, name) {
             objects.remove(at);
         }
-        Self::new(objects, self.revision + 1)
+        let mut deleted = self.deleted.clone();
+        *deleted.entry((namespace.to_owned(), name.to_owned())).or_default() += 1;
+        Self::new(objects, deleted)
     }
 }
 

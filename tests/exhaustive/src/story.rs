@@ -51,8 +51,8 @@ impl Exploration {
                 format!("a controller {}, looks live, and is to do: {plan}", self.seen(world, look))
             }
             Move::GoOn(slot) => match world.pending.get(*slot).map(|pending| &pending.waits) {
-                Some(Waits::Plan { planned, told, .. }) => {
-                    let left = planned.plan.steps.get(told.len()..).unwrap_or_default();
+                Some(Waits::Plan { planned, asks }) => {
+                    let left = planned.plan.steps.get(asks.told.len()..).unwrap_or_default();
                     format!("the controller that was to do {} goes on", actions(left))
                 }
                 _ => "a controller goes on".to_owned(),

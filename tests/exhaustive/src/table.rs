@@ -10,20 +10,14 @@ const LOW: HandMade = HandMade { name: "by-hand-1", sequence: 1, target: "dev", 
 /// Sequence 9.
 const HIGH: HandMade = HandMade { name: "by-hand-9", sequence: 9, target: "dev", gated: true };
 
-/// Those that are explored to the end too, without what is settled.
-const REDUCED: [&str; 4] = ["a", "E", "I", "refusal"];
-
 /// All scenarios.
 pub fn scenarios() -> Vec<Scenario> {
-    let all = [automatic(), approved(), made_by_hand(), deleted(), made_again(), beyond_the_table()].concat();
-    let to_the_end = all.iter().filter(|it| REDUCED.contains(&it.name)).cloned();
-    let to_the_end: Vec<_> = to_the_end.map(|it| Scenario { is_reduced: true, depth: None, ..it }).collect();
-    [all, to_the_end].concat()
+    [automatic(), approved(), made_by_hand(), deleted(), made_again(), beyond_the_table()].concat()
 }
 
 fn automatic() -> Vec<Scenario> {
     vec![
-        Scenario { name: "a", about: "automatic, 3 vectors", vectors: 3, depth: Some(11), ..BASE },
+        Scenario { name: "a", about: "automatic, 3 vectors", vectors: 3, ..BASE },
         Scenario {
             name: "A",
             about: "automatic, 2 vectors, timeout, Stage edit",
@@ -31,7 +25,6 @@ fn automatic() -> Vec<Scenario> {
             instants: &[0, 300],
             old: Some(4),
             left: Left { edits: 1, ..LEFT },
-            depth: Some(9),
             ..BASE
         },
         Scenario {
@@ -39,7 +32,6 @@ fn automatic() -> Vec<Scenario> {
             about: "automatic, 2 timeouts, 2 takeovers",
             instants: &[0, 10, 300, 360, 660],
             left: Left { creations: 2, ..LEFT },
-            depth: Some(12),
             ..BASE
         },
         Scenario {
@@ -47,7 +39,6 @@ fn automatic() -> Vec<Scenario> {
             about: "automatic, Stage re-created, timeout",
             instants: &[0, 300],
             left: Left { stages: 1, creations: 3, ..LEFT },
-            depth: Some(11),
             ..BASE
         },
     ]
@@ -62,7 +53,6 @@ fn approved() -> Vec<Scenario> {
             vectors: 2,
             instants: &[0, 300],
             left: Left { edits: 1, approvals: 1, ..LEFT },
-            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -72,7 +62,6 @@ fn approved() -> Vec<Scenario> {
             vectors: 3,
             instants: &[0, 300],
             left: Left { approvals: 1, ..LEFT },
-            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -83,7 +72,6 @@ fn approved() -> Vec<Scenario> {
             instants: &[0, 300],
             old: Some(3),
             left: Left { approvals: 2, ..LEFT },
-            depth: Some(8),
             ..BASE
         },
     ]
@@ -98,7 +86,6 @@ fn made_by_hand() -> Vec<Scenario> {
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
             left: Left { creations: 2, ..LEFT },
-            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -109,7 +96,6 @@ fn made_by_hand() -> Vec<Scenario> {
             left: Left { approvals: 1, creations: 2, ..LEFT },
             hand_made: &[HIGH],
             numbers: Numbers::Harmless,
-            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -123,7 +109,6 @@ fn made_by_hand() -> Vec<Scenario> {
                 HandMade { name: "by-hand-2", sequence: 2, ..LOW },
             ],
             numbers: Numbers::Free,
-            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -133,7 +118,6 @@ fn made_by_hand() -> Vec<Scenario> {
             left: Left { stages: 1, creations: 2, ..LEFT },
             hand_made: &[HandMade { name: "by-hand-2", sequence: 2, target: "test", gated: false }],
             numbers: Numbers::Harmless,
-            depth: Some(8),
             ..BASE
         },
     ]
@@ -147,7 +131,6 @@ fn deleted() -> Vec<Scenario> {
             instants: &[0, 300],
             left: Left { promotions: 1, creations: 2, ..LEFT },
             numbers: Numbers::Free,
-            depth: Some(12),
             ..BASE
         },
         Scenario {
@@ -157,7 +140,6 @@ fn deleted() -> Vec<Scenario> {
             old: Some(3),
             left: Left { promotions: 1, ..LEFT },
             numbers: Numbers::Free,
-            depth: Some(10),
             ..BASE
         },
     ]
@@ -171,7 +153,6 @@ fn made_again() -> Vec<Scenario> {
             instants: &[0, 300],
             left: Left { configs: 1, creations: 2, ..LEFT },
             numbers: Numbers::Harmless,
-            depth: Some(11),
             ..BASE
         },
         Scenario {
@@ -190,7 +171,6 @@ fn made_again() -> Vec<Scenario> {
             old: Some(2),
             left: Left { configs: 1, ..LEFT },
             numbers: Numbers::Harmless,
-            depth: Some(9),
             ..BASE
         },
         Scenario {
@@ -200,7 +180,6 @@ fn made_again() -> Vec<Scenario> {
             left: Left { configs: 1, creations: 2, ..LEFT },
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
-            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -210,7 +189,6 @@ fn made_again() -> Vec<Scenario> {
             left: Left { configs: 1, approvals: 1, creations: 2, ..LEFT },
             hand_made: &[HIGH],
             numbers: Numbers::Harmless,
-            depth: Some(8),
             ..BASE
         },
         Scenario {
@@ -219,7 +197,6 @@ fn made_again() -> Vec<Scenario> {
             left: Left { configs: 1, ..LEFT },
             hand_made: &[LOW],
             numbers: Numbers::Harmless,
-            depth: Some(8),
             ..BASE
         },
     ]
@@ -233,7 +210,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             stages: &[("bakery-eu", "dev"), ("bakery-us", "dev")],
             instants: &[0, 300],
             left: Left { landscapes: 1, creations: 2, ..LEFT },
-            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -241,7 +217,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             about: "suspended and resumed, 2 vectors",
             vectors: 2,
             left: Left { suspends: 1, creations: 2, ..LEFT },
-            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -249,7 +224,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             about: "writes to the Stage refused for good, timeout (P36)",
             instants: &[0, 300],
             left: Left { refusals: 1, creations: 2, ..LEFT },
-            depth: Some(13),
             ..BASE
         },
         Scenario {
@@ -257,18 +231,25 @@ fn beyond_the_table() -> Vec<Scenario> {
             about: "failure, then a minute's delay (P38)",
             instants: &[0, 300, 330, 360],
             left: Left { creations: 2, ..LEFT },
-            depth: Some(12),
             ..BASE
         },
         Scenario {
             name: "two",
-            about: "two configs on one Stage, timeout",
+            about: "two configs with one source on one Stage, timeout",
             configs: &[AUTO, Config { name: "lunch-to-dev", ..AUTO }],
             instants: &[0, 300],
             old: Some(2),
             numbers: Numbers::Harmless,
             left: Left { creations: 2, ..LEFT },
-            depth: Some(8),
+            ..BASE
+        },
+        Scenario {
+            name: "contest",
+            about: "two configs with a source each on one Stage (P51)",
+            configs: &[AUTO, Config { name: "lunch-to-dev", source: "lunch", ..AUTO }],
+            old: Some(2),
+            numbers: Numbers::Free,
+            left: Left { creations: 3, ..LEFT },
             ..BASE
         },
         Scenario {
@@ -280,7 +261,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             reports: true,
             numbers: Numbers::Free,
             left: Left { creations: 4, ..LEFT },
-            depth: Some(10),
             ..BASE
         },
         Scenario {
@@ -298,7 +278,6 @@ fn beyond_the_table() -> Vec<Scenario> {
             old: Some(3),
             watches: true,
             left: Left { approvals: 1, creations: 4, ..LEFT },
-            depth: Some(10),
             ..BASE
         },
     ]

@@ -98,7 +98,7 @@ impl Exploration {
                 Considered::Doubt(doubtful) => (self.rules.look(&view(), live, doubtful), true),
             };
             let Some(first) = &planned.first else { continue };
-            if seen.insert((planned.writes, looked)) && self.may_succeed(live, first, looked) {
+            if seen.insert((planned.writes, looked)) && self.may_succeed(live, &first.request, looked) {
                 let look = Look { view: indices, ..look };
                 steps.push(Step(if looked { Move::Look(look) } else { Move::Begin(look) }));
             }

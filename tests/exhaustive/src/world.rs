@@ -4,14 +4,13 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use konfidence_sdk::promotion::Setback;
+use konfidence_sdk::promotion::{Setback, Write};
 use konfidence_sdk::store::Version;
 
-use crate::answer::Request;
 use crate::check::{Ledger, Violation};
-use crate::rules::{Planned, Told, rest};
+use crate::rules::{Asks, Planned};
 use crate::scenario::Left;
-use crate::shelf::{Kind, Shelf, Stored, View, hash_of, mix};
+use crate::shelf::{Kind, Shelf, View, hash_of, mix};
 
 /// One kind at every moment that a view may still show, oldest first; the last is the present.
 #[derive(Clone)]
@@ -23,12 +22,15 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn new(shelves: Vec<Arc<Shelf>>) -> Self {
         let hash = shelves.iter().fold(0x41, |hash, shelf| mix(hash, shelf.hash));
+        // What becomes of the names of the present alone is still to come.
+        let hash = mix(hash, shelves.last().map_or(0, |newest| newest.names));
         Self { shelves, hash }
     }
 
     /// After one more write; what is more than `old` changes behind is forgotten.
     fn with(&self, newest: Arc<Shelf>, old: Option<usize>) -> Self {
         let mut shelves = self.shelves.clone();
+        shelves.retain(|shelf| shelf.hash != newest.hash);
         shelves.push(newest);
         if let Some(old) = old {
             shelves.drain(..shelves.len().saturating_sub(old + 1));
@@ -41,7 +43,7 @@ impl History {
 #[derive(Clone)]
 pub(crate) enum Waits {
     /// A plan with writes to go.
-    Plan { planned: Arc<Planned>, told: Vec<Told>, next: Arc<Request> },
+    Plan { planned: Arc<Planned>, asks: Asks },
     /// Its write to a Stage was refused, which its next decision is to know.
     Setback(Setback),
 }
@@ -59,9 +61,15 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn plan(planned: Arc<Planned>, told: Vec<Told>, next: Request, flow: usize, now: usize) -> Self {
-        let hash = mix(hash_of(&format!("{:?}", rest(&planned.plan, &told))), flow as u64);
-        Self { waits: Waits::Plan { planned, told, next: Arc::new(next) }, flow, now, hash }
+    pub(crate) fn plan(planned: Arc<Planned>, asks: Asks, flow: usize, now: usize) -> Self {
+        let hash = mix(hash_of(&asks.left), flow as u64);
+        Self { waits: Waits::Plan { planned, asks }, flow, now, hash }
+    }
+
+    /// Whether a plan that waits is to write a Stage on behalf of that promotion.
+    pub(crate) fn writes_for(&self, uid: &str) -> bool {
+        let Waits::Plan { planned, .. } = &self.waits else { return false };
+        planned.plan.steps.iter().any(|step| matches!(&step.write, Write::Stage { read, .. } if read.uid == uid))
     }
 
     pub(crate) fn setback(setback: Setback, flow: usize, now: usize) -> Self {
@@ -115,19 +123,13 @@ impl World {
         *history = Arc::new(history.with(newest, old));
     }
 
-    /// Forgets the moments of promotions at which each live one had a version that it has no more: what was decided from
-    /// there can write no promotion, and a name that it would make is taken by now.
-    pub(crate) fn forget_settled(&mut self) {
-        let promotions = &mut self.history[Kind::Promotion.index()];
-        let Some(newest) = promotions.shelves.last() else { return };
-        let is_unchanged =
-            |it: &Arc<Stored>| newest.get(&it.namespace, &it.name).is_some_and(|now| now.hash == it.hash);
-        let is_needed = |shelf: &&Arc<Shelf>| {
-            Arc::ptr_eq(shelf, newest) || shelf.objects.iter().any(|it| it.is_live && is_unchanged(it))
-        };
-        let needed: Vec<_> = promotions.shelves.iter().filter(is_needed).map(Arc::clone).collect();
-        if needed.len() < promotions.shelves.len() {
-            *promotions = Arc::new(History::new(needed));
+    /// Forgets the older moments of a kind of which that holds.
+    pub(crate) fn forget(&mut self, kind: Kind, is_settled: impl Fn(&Shelf) -> bool) {
+        let history = &mut self.history[kind.index()];
+        let Some((newest, older)) = history.shelves.split_last() else { return };
+        let needed: Vec<_> = older.iter().filter(|moment| !is_settled(moment)).chain([newest]).map(Arc::clone).collect();
+        if needed.len() < history.shelves.len() {
+            *history = Arc::new(History::new(needed));
         }
     }
 

@@ -1,24 +1,30 @@
 //! Small worlds that are explored to the end, and rules broken on purpose that a search must find.
 
-use exhaustive::{BASE, Flaw, Found, GATED, Left, Scenario, explore};
+use exhaustive::{BASE, Flaw, Found, GATED, Left, Limits, Scenario, explore};
 
 /// So many steps are enough for every story here.
 const DEPTH: usize = 12;
 
 #[track_caller]
 fn holds(scenario: Scenario, depth: Option<usize>) -> Found {
-    let found = explore(scenario, Flaw::None, depth);
+    let found = explore(scenario, Flaw::None, Limits { depth, ..Limits::default() });
     assert!(found.violation.is_none(), "{}:\n{}", found.scenario.about, found.violation.unwrap_or_default());
     found
 }
 
-/// The story of the violation that a broken rule gives.
+/// The story of the violation that a broken rule gives, whether or not settled moments are forgotten.
 #[track_caller]
 fn falls(scenario: Scenario, flaw: Flaw) -> String {
-    let found = explore(scenario, flaw, Some(DEPTH));
-    let story = found.violation.unwrap_or_default();
-    assert!(!story.is_empty(), "{flaw:?} is not found in {} states", found.states);
-    story
+    let [whole, reduced] = [false, true].map(|is_reduced| {
+        let scenario = Scenario { is_reduced, ..scenario.clone() };
+        let found = explore(scenario, flaw, Limits { depth: Some(DEPTH), ..Limits::default() });
+        let story = found.violation.unwrap_or_default();
+        assert!(!story.is_empty(), "{flaw:?} is not found in {} states", found.states);
+        story
+    });
+    let last = |story: &str| story.lines().last().map(str::to_owned);
+    assert_eq!(last(&whole), last(&reduced));
+    reduced
 }
 
 /// One automatic flow, one vector, and a clock that passes the deadline.
@@ -43,6 +49,19 @@ fn s1_s2_s5_s6_p37_hold_when_an_execution_times_out() {
 fn s4_p29_hold_when_a_person_approves_one_of_two() {
     let left = Left { approvals: 1, ..BASE.left };
     holds(Scenario { about: "approval, 2 vectors", configs: &[GATED], vectors: 2, left, ..BASE }, Some(8));
+}
+
+#[test]
+fn forgetting_settled_moments_loses_no_present_state() {
+    let left = Left { approvals: 1, creations: 2, ..BASE.left };
+    let approved = Scenario { about: "approval, 2 vectors", configs: &[GATED], vectors: 2, left, ..BASE };
+    for scenario in [Scenario { vectors: 2, ..BASE }, approved] {
+        let whole = holds(Scenario { is_reduced: false, ..scenario.clone() }, None);
+        let reduced = holds(scenario, None);
+        assert!(whole.is_complete && reduced.is_complete);
+        assert!(reduced.states < whole.states, "{} of {}", reduced.states, whole.states);
+        assert_eq!((reduced.rested, reduced.presents), (whole.rested, whole.presents), "{}", whole.scenario.about);
+    }
 }
 
 #[test]
