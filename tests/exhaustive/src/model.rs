@@ -147,13 +147,7 @@ impl Exploration {
     }
 
     /// Makes one write of a plan. `None`: it cannot succeed, or is beyond the bounds.
-    fn write(
-        &self,
-        world: &mut World,
-        planned: &Arc<Planned>,
-        asks: &Asks,
-        (flow, now): (usize, usize),
-    ) -> Option<()> {
+    fn write(&self, world: &mut World, planned: &Arc<Planned>, asks: &Asks, (flow, now): (usize, usize)) -> Option<()> {
         let live = world.live();
         let mut told = asks.told.to_vec();
         let is_of_stage = matches!(*asks.request, Request::Patch { kind: Kind::Stage, .. });
@@ -290,12 +284,8 @@ impl Exploration {
         if self.scenario.watches {
             return false;
         }
-        let sight = Sight {
-            flow: &self.flows[pending.flow],
-            now: self.instant(pending.now),
-            setback: None,
-            watched: &[],
-        };
+        let sight =
+            Sight { flow: &self.flows[pending.flow], now: self.instant(pending.now), setback: None, watched: &[] };
         match self.rules.consider(mix(sight.seed(), live.hash()), live, &sight) {
             Considered::Doubt(_) => false,
             Considered::Plan(anyway) => anyway.whole == left,

@@ -15,7 +15,7 @@
 //! an earlier phase. Had the newest the source's vector, it would pin it while it is live, and it is the same in both
 //! once it has ended. So the vector is one that no promotion has, and then neither a failure nor a correction is counted:
 //! the object depends on config and source. The present gives it beside the Stage that its newest success wrote, which
-//! is in the history.
+//! is in the history; unless something is in progress, with which a plan goes on before it creates.
 //!
 //! *When the moment was new*: writes of two kinds commute. What looks live in between sees the higher number, which is
 //! no higher than that of a promotion that it sees as well, so nothing comes of it.
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use konfidence_sdk::naming::promotion_name;
-use konfidence_sdk::promotion::controller_uid;
+use konfidence_sdk::promotion::{Phase, controller_uid};
 use konfidence_types::{VectorPromotion, VectorPromotionConfig};
 
 use crate::model::Exploration;
@@ -43,7 +43,8 @@ impl Exploration {
         }
         let newest = live.of(Kind::Promotion);
         world.forget(Kind::Promotion, |moment| {
-            let is_unchanged = |it: &Arc<Stored>| newest.get(&it.namespace, &it.name).is_some_and(|now| now.hash == it.hash);
+            let is_unchanged =
+                |it: &Arc<Stored>| newest.get(&it.namespace, &it.name).is_some_and(|now| now.hash == it.hash);
             let gives_nothing_new = !removes && self.gives_what_the_present_gives(moment, newest);
             !moment.objects.iter().any(|it| it.is_live && is_unchanged(it))
                 && (gives_nothing_new || self.next_names(moment).iter().all(|name| newest.get(PROJECT, name).is_some()))
@@ -53,6 +54,9 @@ impl Exploration {
 
     fn gives_what_the_present_gives(&self, moment: &Shelf, newest: &Shelf) -> bool {
         let scenario = &self.scenario;
+        if newest.all::<VectorPromotion>().any(|it| Phase::of_promotion(&it) == Phase::InProgress) {
+            return false;
+        }
         let is_alone = scenario.hand_made.is_empty() || scenario.configs.is_empty();
         let stages_stay = scenario.vectors == 1 || (scenario.left.stages == 0 && scenario.left.landscapes == 0);
         let uids = |shelf: &Shelf| shelf.objects.iter().map(|it| it.uid().to_owned()).collect::<BTreeSet<_>>();

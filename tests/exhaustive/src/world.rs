@@ -127,7 +127,8 @@ impl World {
     pub(crate) fn forget(&mut self, kind: Kind, is_settled: impl Fn(&Shelf) -> bool) {
         let history = &mut self.history[kind.index()];
         let Some((newest, older)) = history.shelves.split_last() else { return };
-        let needed: Vec<_> = older.iter().filter(|moment| !is_settled(moment)).chain([newest]).map(Arc::clone).collect();
+        let needed: Vec<_> =
+            older.iter().filter(|moment| !is_settled(moment)).chain([newest]).map(Arc::clone).collect();
         if needed.len() < history.shelves.len() {
             *history = Arc::new(History::new(needed));
         }

@@ -12,19 +12,18 @@ fn holds(scenario: Scenario, depth: Option<usize>) -> Found {
     found
 }
 
-/// The story of the violation that a broken rule gives, whether or not settled moments are forgotten.
+/// The statement that a broken rule violates on a shortest way, whether or not settled moments are forgotten.
 #[track_caller]
-fn falls(scenario: Scenario, flaw: Flaw) -> String {
+fn falls(scenario: Scenario, flaw: Flaw, statements: &[&str]) {
     let [whole, reduced] = [false, true].map(|is_reduced| {
         let scenario = Scenario { is_reduced, ..scenario.clone() };
         let found = explore(scenario, flaw, Limits { depth: Some(DEPTH), ..Limits::default() });
         let story = found.violation.unwrap_or_default();
-        assert!(!story.is_empty(), "{flaw:?} is not found in {} states", found.states);
-        story
+        let is_expected = statements.iter().any(|it| story.contains(&format!("{it} is violated")));
+        assert!(is_expected, "{flaw:?} gives in {} states:\n{story}", found.states);
+        found.depth
     });
-    let last = |story: &str| story.lines().last().map(str::to_owned);
-    assert_eq!(last(&whole), last(&reduced));
-    reduced
+    assert_eq!(whole, reduced, "{flaw:?} is found in as many steps");
 }
 
 /// One automatic flow, one vector, and a clock that passes the deadline.
@@ -41,8 +40,10 @@ fn s1_s2_s3_s4_s5_s6_p13_hold_in_every_state_of_a_flow_with_one_vector() {
 
 #[test]
 fn s1_s2_s5_s6_p37_hold_when_an_execution_times_out() {
-    let found = holds(timeout(), Some(8));
-    assert!(!found.is_complete, "the limit is what ends it: {found:?}");
+    let found = holds(timeout(), None);
+    assert!(found.is_complete, "{found:?}");
+    let cut = explore(timeout(), Flaw::None, Limits { steps: Some(100), ..Limits::default() });
+    assert!(!cut.is_complete && cut.depth < found.depth, "the limit is what ends it: {cut:?}");
 }
 
 #[test]
@@ -53,9 +54,11 @@ fn s4_p29_hold_when_a_person_approves_one_of_two() {
 
 #[test]
 fn forgetting_settled_moments_loses_no_present_state() {
-    let left = Left { approvals: 1, creations: 2, ..BASE.left };
-    let approved = Scenario { about: "approval, 2 vectors", configs: &[GATED], vectors: 2, left, ..BASE };
-    for scenario in [Scenario { vectors: 2, ..BASE }, approved] {
+    let left = Left { creations: 2, ..BASE.left };
+    let automatic = Scenario { about: "automatic, 2 vectors", vectors: 2, left, ..BASE };
+    let left = Left { approvals: 1, ..left };
+    let approved = Scenario { about: "approval, 2 vectors", configs: &[GATED], left, ..automatic.clone() };
+    for scenario in [automatic, approved] {
         let whole = holds(Scenario { is_reduced: false, ..scenario.clone() }, None);
         let reduced = holds(scenario, None);
         assert!(whole.is_complete && reduced.is_complete);
@@ -70,32 +73,34 @@ fn the_search_finds_the_same_in_every_run() {
     assert_eq!((one.states, one.transitions, one.depth), (other.states, other.transitions, other.depth));
 }
 
+// Which of the two it is depends on who writes last on a way of the same length: the writer (S2) or the retirer (S5).
+
 #[test]
-fn t5_s2_falls_when_the_fence_is_answered_and_not_written() {
-    let story = falls(timeout(), Flaw::NoFence);
-    assert!(story.contains("S2 is violated"), "{story}");
+fn t5_s2_s5_fall_when_the_fence_is_answered_and_not_written() {
+    falls(timeout(), Flaw::NoFence, &["S2", "S5"]);
 }
 
 #[test]
-fn t6_s5_falls_when_the_fence_does_not_name_the_version() {
-    let story = falls(timeout(), Flaw::FenceWithoutVersion);
-    assert!(story.contains("S5 is violated"), "{story}");
+fn t6_s2_s5_fall_when_the_fence_does_not_name_the_version() {
+    falls(timeout(), Flaw::FenceWithoutVersion, &["S2", "S5"]);
 }
 
 #[test]
-fn t9_s5_falls_when_a_stage_is_written_whatever_its_version() {
-    let story = falls(timeout(), Flaw::StageWithoutVersion);
-    assert!(story.contains("S5 is violated"), "{story}");
+fn t7_s2_s5_fall_when_a_resumption_does_not_write_the_promotion() {
+    falls(timeout(), Flaw::NoAttempt, &["S2", "S5"]);
+}
+
+#[test]
+fn t9_s2_s5_fall_when_a_stage_is_written_whatever_its_version() {
+    falls(timeout(), Flaw::StageWithoutVersion, &["S2", "S5"]);
 }
 
 #[test]
 fn s1_falls_when_promotions_are_written_whatever_their_version() {
-    let story = falls(Scenario { vectors: 2, ..BASE }, Flaw::PromotionWithoutVersion);
-    assert!(story.contains("is violated"), "{story}");
+    falls(Scenario { vectors: 2, ..BASE }, Flaw::PromotionWithoutVersion, &["S1", "P22", "P28"]);
 }
 
 #[test]
 fn t13_p13_falls_when_live_reads_come_from_the_view() {
-    let story = falls(Scenario { vectors: 2, ..BASE }, Flaw::LiveReadsFromCache);
-    assert!(story.contains("P13 is violated"), "{story}");
+    falls(Scenario { vectors: 2, ..BASE }, Flaw::LiveReadsFromCache, &["P13"]);
 }
