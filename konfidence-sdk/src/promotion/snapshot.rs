@@ -84,7 +84,8 @@ pub struct Snapshot {
     pub template: Seen<VectorTemplate>,
     /// Stages that the config or a live promotion refers to.
     pub stages: BTreeMap<Key<Stage>, Seen<Stage>>,
-    /// What the source held while somebody was watching, oldest first (P8).
+    /// What the source held while somebody was watching, after what the newest member was made for and before what it
+    /// shows now, oldest first (P8).
     pub inbox: Vec<SourceView>,
     /// The source changed so fast that its oldest vectors fell out of the inbox before they were taken (P8).
     pub candidates_were_lost: bool,

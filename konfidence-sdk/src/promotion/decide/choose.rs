@@ -55,7 +55,7 @@ impl Deciding<'_> {
             // Finished in this very plan: the next one starts in the next decision, whose view shows that (R4).
             let still_running = self.members.iter().any(|member| member.phase == Phase::InProgress);
             let waiting = self.members.iter().any(super::member::Member::may_start);
-            return !self.was_in_progress || still_running || !waiting || self.is_suspended();
+            return still_running || !waiting || self.is_suspended();
         };
         let Some(next) = self.members.get(index) else { return true };
         let snapshot = self.snapshot;

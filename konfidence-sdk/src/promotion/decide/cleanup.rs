@@ -15,7 +15,6 @@ use konfidence_types::VectorPromotionConfig;
 
 use super::Deciding;
 use super::member::Member;
-use crate::promotion::hold::Overrule;
 use crate::promotion::state::Phase;
 use crate::promotion::steps::{Action, Write};
 use crate::store::Precondition;
@@ -84,11 +83,9 @@ impl Deciding<'_> {
     fn needed(&self, config: &VectorPromotionConfig) -> BTreeSet<usize> {
         let for_target = |member: &Member| member.stored.spec.target == config.spec.target;
         let last = self.members.iter().rposition(|member| for_target(member) && member.phase != Phase::Superseded);
-        let hold = self.hold(config).and_then(|(holding, _)| {
-            self.members
-                .iter()
-                .position(|member| member.uid() == holding.uid() && Overrule::of(&member.stored).is_some())
-        });
+        let hold = self
+            .hold(config)
+            .and_then(|(holding, _)| self.members.iter().position(|member| member.uid() == holding.uid()));
         last.filter(|index| {
             self.members.get(*index).is_some_and(|member| match member.phase {
                 Phase::Rejected | Phase::TimedOut | Phase::Refused => true,

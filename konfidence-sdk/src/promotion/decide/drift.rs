@@ -132,18 +132,13 @@ impl Deciding<'_> {
             Err(missing) => return Ok(Creation::Unresolved(missing)),
         };
         if requires_approval(config) {
-            let newest_version = newest_source_version(self.snapshot, config);
             // Each vector that the source held is a candidate, in the order of the changes (P8).
             for sighting in &self.snapshot.inbox {
-                let is_newer = ordinal(&sighting.version) > newest_version;
-                let is_past = ordinal(&sighting.version) < ordinal(&source.version);
-                if is_newer && is_past {
-                    let case = Case { config, target, source: sighting };
-                    if let made @ (Creation::Make { .. } | Creation::NameTaken { .. } | Creation::InDoubt) =
-                        self.consider(&case)?
-                    {
-                        return Ok(made);
-                    }
+                let case = Case { config, target, source: sighting };
+                if let made @ (Creation::Make { .. } | Creation::NameTaken { .. } | Creation::InDoubt) =
+                    self.consider(&case)?
+                {
+                    return Ok(made);
                 }
             }
         }

@@ -4,7 +4,13 @@ use konfidence_types::{SourceRef, Stage, TargetRef, VectorPromotion, annotation}
 use serde_json::json;
 
 use super::world::{AUTO, GATED, MANAGED, PROJECT, World, noon, promotion};
-use crate::promotion::{Action, During, Phase};
+use crate::promotion::{Action, During, Phase, Record, Records};
+
+/// Somebody deletes it, and somebody else's finalizer holds it.
+fn going(world: &World, promotion: &str) {
+    world.edit::<VectorPromotion>(PROJECT, promotion, json!({"metadata": {"finalizers": ["bakery.example/keep"]}}));
+    world.delete::<VectorPromotion>(PROJECT, promotion);
+}
 
 #[test]
 fn p24_nothing_starts_while_one_is_in_progress() {
@@ -141,10 +147,8 @@ fn section_1_a_deleting_promotion_is_neither_started_nor_superseded() {
     world.settle(AUTO);
     promotion(AUTO, 5).into(&world);
     promotion(AUTO, 1).into(&world);
-    for name in ["menu-to-dev-5", "menu-to-dev-1"] {
-        world.edit::<VectorPromotion>(PROJECT, name, json!({"metadata": {"finalizers": ["bakery.example/keep"]}}));
-        world.delete::<VectorPromotion>(PROJECT, name);
-    }
+    going(&world, "menu-to-dev-5");
+    going(&world, "menu-to-dev-1");
     promotion(AUTO, 3).into(&world);
     world.settle(AUTO);
     assert_eq!(world.vector("dev"), "menu:3");
@@ -211,4 +215,102 @@ fn p39_suspend_stops_starts_and_lets_what_runs_finish() {
     assert_eq!((world.phase("menu-to-dev-1"), world.phase("menu-to-dev-2")), (Phase::Succeeded, Phase::Blocked));
     assert_eq!(world.vector("dev"), "menu:1");
     world.assert_quiet(AUTO);
+}
+
+#[test]
+fn p7_only_a_live_one_that_stays_takes_the_place_of_an_older_one_with_the_same_vector() {
+    let superseded = |world: &World| world.phase("menu-to-dev-1") == Phase::Superseded;
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).of("menu:1").gated().into(&world);
+    promotion(AUTO, 2).of("menu:1").gated().failed("PromotionRejected").into(&world);
+    world.settle(AUTO);
+    assert!(!superseded(&world), "the newer one has ended");
+
+    promotion(AUTO, 3).of("menu:1").gated().into(&world);
+    going(&world, "menu-to-dev-3");
+    world.settle(AUTO);
+    assert!(!superseded(&world), "the newer one is going away");
+
+    promotion(AUTO, 4).of("menu:1").gated().into(&world);
+    world.settle(AUTO);
+    assert!(superseded(&world));
+}
+
+#[test]
+fn p32_a_blocked_one_tells_what_is_missing_now() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).to("eu", "nowhere").into(&world);
+    world.settle(AUTO);
+    world.delete::<konfidence_types::Landscape>(PROJECT, "eu");
+    world.settle(AUTO);
+    let message = &crate::promotion::conditions_of(&world.promotion("menu-to-dev-1"))[0].message.clone();
+    assert!(message.contains("Landscape"), "{message}");
+    world.assert_quiet(AUTO);
+}
+
+#[test]
+fn c2_the_status_waits_for_what_starts_next_and_for_nothing_else() {
+    let finish = (Action::Finish, "menu-to-dev-1".to_owned());
+    let status = (Action::WriteConfigStatus, AUTO.to_owned());
+    let executed = |suspended: bool| {
+        let world = World::automatic_with(|spec| spec.suspend = Some(suspended));
+        world.settle(AUTO);
+        promotion(AUTO, 1).in_progress().into(&world);
+        let record = Record {
+            owner: world.stored_config(AUTO).metadata.uid.clone().unwrap(),
+            sequence: 1,
+            promotion: world.promotion("menu-to-dev-1").metadata.uid.clone().unwrap(),
+            vector: "menu:1".to_owned(),
+        };
+        let records = Records::of(&world.stage("dev")).text_with(AUTO, record);
+        let written = json!({"metadata": {"annotations": {annotation::PROMOTIONS: records}}});
+        world.edit::<Stage>(MANAGED, "dev", written);
+        world
+    };
+    let world = executed(false);
+    assert_eq!(world.steps(AUTO), [finish.clone(), status.clone()]);
+    promotion(AUTO, 2).into(&world);
+    assert_eq!(world.steps(AUTO), [finish.clone()], "the next one starts in the next decision");
+
+    let world = executed(true);
+    promotion(AUTO, 2).into(&world);
+    assert_eq!(world.steps(AUTO), [finish, status.clone()], "nothing starts");
+
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:00:00Z").into(&world);
+    promotion(AUTO, 2).into(&world);
+    assert_eq!(world.steps(AUTO), [status], "it outlives this reconcile (P40)");
+}
+
+#[test]
+fn p7_an_approved_one_keeps_its_place_before_a_newer_one_with_the_same_vector() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).of("menu:1").gated().approved().into(&world);
+    promotion(AUTO, 2).of("menu:1").gated().into(&world);
+    world.settle(AUTO);
+    assert_eq!((world.phase("menu-to-dev-1"), world.vector("dev").as_str()), (Phase::Succeeded, "menu:1"));
+}
+
+#[test]
+fn p26_what_the_stages_record_supersedes_names_the_promotion_of_the_record() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 4).failed("PromotionMislaid").into(&world);
+    promotion(AUTO, 5).failed("PromotionMislaid").into(&world);
+    let record = Record {
+        owner: world.stored_config(AUTO).metadata.uid.clone().unwrap(),
+        sequence: 5,
+        promotion: world.promotion("menu-to-dev-5").metadata.uid.clone().unwrap(),
+        vector: "menu:5".to_owned(),
+    };
+    let records = Records::of(&world.stage("dev")).text_with(AUTO, record);
+    world.edit::<Stage>(MANAGED, "dev", json!({"metadata": {"annotations": {annotation::PROMOTIONS: records}}}));
+    promotion(AUTO, 3).into(&world);
+    world.settle(AUTO);
+    let superseded = world.promotion("menu-to-dev-3");
+    assert_eq!(superseded.status.as_ref().unwrap().superseded_by.as_deref(), Some("menu-to-dev-5"));
 }

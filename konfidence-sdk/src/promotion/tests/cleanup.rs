@@ -243,3 +243,14 @@ fn p51_p43_a_correction_goes_at_the_instant_when_it_no_longer_counts() {
     assert_eq!(left(&world), [2]);
     world.assert_quiet(AUTO);
 }
+
+#[test]
+fn p43_p44_one_whose_ttl_still_runs_counts_for_the_cap() {
+    let world = World::automatic_with(|spec| spec.keep_last_promotions = 3);
+    world.settle(AUTO);
+    for sequence in 1..=5 {
+        promotion(AUTO, sequence).succeeded().expiring_after("1h").into(&world);
+    }
+    world.settle(AUTO);
+    assert_eq!(left(&world), [3, 4, 5]);
+}

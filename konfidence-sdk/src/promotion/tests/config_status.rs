@@ -84,3 +84,13 @@ fn p42_what_the_set_no_longer_holds_keeps_its_last_mirror() {
     world.settle(AUTO);
     assert_eq!(mirrors(&world, AUTO), before);
 }
+
+#[test]
+fn p40_the_one_in_progress_is_mirrored_before_a_higher_one_that_ended() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).in_progress().annotated(annotation::ATTEMPT, "1@2026-03-01T12:00:00Z").into(&world);
+    promotion(AUTO, 2).failed("PromotionRejected").into(&world);
+    world.settle(AUTO);
+    assert_eq!(mirrors(&world, AUTO).0.as_deref(), Some("PromotionRunning"));
+}

@@ -5,7 +5,7 @@ use kube::core::ResourceExt;
 use serde_json::json;
 
 use super::world::{AUTO, GATED, MANAGED, PROJECT, World, at};
-use crate::promotion::{Phase, Step, Write};
+use crate::promotion::{Phase, Record, Records, Step, Write};
 
 #[test]
 fn p51_somebody_elses_write_is_corrected_at_once_and_then_with_growing_delay() {
@@ -156,4 +156,35 @@ fn p51_two_configs_on_one_stage_cost_a_bounded_number_an_hour() {
         }
     }
     assert!(world.overview().len() < 24, "{} promotions in an hour", world.overview().len());
+}
+
+#[test]
+fn p51_at_the_very_end_of_its_hour_a_correction_still_counts() {
+    for (late, corrections) in [(3600, "2"), (3601, "1")] {
+        let world = World::automatic();
+        world.publish("menu:1");
+        world.settle(AUTO);
+        world.set_vector("dev", "by-hand:1");
+        world.settle(AUTO);
+        world.wait(late);
+        world.set_vector("dev", "by-hand:1");
+        world.settle(AUTO);
+        let made = world.annotation("menu-to-dev-3", annotation::CORRECTIONS);
+        assert_eq!(made.as_deref(), Some(corrections), "{late} s after the first");
+    }
+}
+
+/// A record of a version that noted no vector: then the success tells that the vector was ours.
+#[test]
+fn p51_what_a_record_without_a_vector_put_there_is_put_back_as_a_correction() {
+    let world = World::automatic();
+    world.publish("menu:1");
+    world.settle(AUTO);
+    let record = Record { vector: String::new(), ..world.record("dev", AUTO) };
+    let records = Records::of(&world.stage("dev")).text_with(AUTO, record);
+    let edit = json!({"metadata": {"annotations": {annotation::PROMOTIONS: records}}, "spec": {"vector": "by-hand:1"}});
+    world.edit::<Stage>(MANAGED, "dev", edit);
+    world.settle(AUTO);
+    assert_eq!(world.vector("dev"), "menu:1");
+    assert_eq!(world.annotation("menu-to-dev-2", annotation::CORRECTIONS).as_deref(), Some("1"));
 }

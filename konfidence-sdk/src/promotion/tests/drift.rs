@@ -250,3 +250,24 @@ fn p14_p7_creation_comes_before_the_start_and_ends_its_plan() {
     world.publish("menu:2");
     assert_eq!(world.steps(AUTO), [(Action::Create, "menu-to-dev-2".to_owned())]);
 }
+
+#[test]
+fn p13_the_last_number_is_handed_out_too() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    world.edit_status::<konfidence_types::VectorPromotionConfig>(PROJECT, AUTO, json!({"sequence": MAX_SEQUENCE - 1}));
+    world.publish("menu:1");
+    world.settle(AUTO);
+    assert_eq!((world.record("dev", AUTO).sequence, world.vector("dev").as_str()), (MAX_SEQUENCE, "menu:1"));
+}
+
+/// A restore into another etcd counts generations anew: what a live read confirms is no old view.
+#[test]
+fn r13_a_view_of_the_config_that_a_live_read_confirms_is_gone_on_with() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).annotated(annotation::CONFIG_GENERATION, "9").succeeded().into(&world);
+    world.publish("menu:2");
+    world.settle(AUTO);
+    assert_eq!(world.vector("dev"), "menu:2");
+}

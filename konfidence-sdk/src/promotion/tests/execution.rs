@@ -386,3 +386,33 @@ fn s3_a_higher_record_is_never_overwritten() {
     assert_eq!(world.vector("dev"), "menu:7");
     assert_eq!(world.phase("menu-to-dev-1"), Phase::Refused);
 }
+
+#[test]
+fn p34_the_start_tells_which_vector_goes_to_which_stage() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    world.publish("menu:1");
+    world.store.fail_next::<Stage>(Verb::Patch, Fault::Unavailable);
+    world.store.fail_next::<Stage>(Verb::Patch, Fault::Unavailable);
+    world.settle(AUTO);
+    let running = conditions_of(&world.promotion("menu-to-dev-1"))[0].clone();
+    assert_eq!(running.reason, "PromotionRunning");
+    assert!(running.message.contains("menu:1") && running.message.contains("bakery-eu/dev"), "{}", running.message);
+}
+
+/// Started by a version that stored no Stage, and its target does not resolve: nobody can have written for it.
+#[test]
+fn p37_r9_one_without_any_stage_is_retired_at_its_deadline_and_not_before() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    promotion(AUTO, 1).to("eu", "nowhere").failed("PromotionRunning").into(&world);
+    world.wait(299);
+    let plan = world.plan(AUTO);
+    assert_eq!(plan.wake_up, Some(super::world::at("12:05:00")), "{:?}", named(&plan));
+    world.settle(AUTO);
+    assert_eq!(world.phase("menu-to-dev-1"), Phase::InProgress);
+    world.wait(1);
+    assert_eq!(world.steps(AUTO)[..1], [(Action::Fail, "menu-to-dev-1".to_owned())], "without a fence");
+    world.settle(AUTO);
+    assert_eq!(world.phase("menu-to-dev-1"), Phase::TimedOut);
+}

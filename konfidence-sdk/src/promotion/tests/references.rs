@@ -163,3 +163,14 @@ fn p2_a_config_that_does_not_parse_says_so_on_itself() {
     assert_eq!(raw.json().pointer("/status/conditions/0/reason"), Some(&json!("ObjectUnreadable")));
     world.assert_quiet(AUTO);
 }
+
+#[test]
+fn p2_p14_ready_says_that_the_config_is_suspended() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    assert!(!world.ready(AUTO).2.contains("suspended"), "{:?}", world.ready(AUTO));
+    world.edit_config(AUTO, json!({"spec": {"suspend": true}}));
+    world.settle(AUTO);
+    let (status, _, message) = world.ready(AUTO);
+    assert!(status == "True" && message.contains("suspended"), "{message}");
+}
