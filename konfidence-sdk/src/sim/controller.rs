@@ -111,11 +111,8 @@ impl Controller {
         self.inbox.clear();
         self.own_writes = OwnWrites::default();
         for (kind, age) in Kind::ALL.into_iter().zip(ages) {
-            let history = kind.collection(self.server.store()).events_after(0).unwrap_or_default();
-            let back = usize::from(age).min(history.len().saturating_sub(1));
-            let newest = history.len().checked_sub(1 + back).and_then(|at| history.get(at));
-            if let Some(newest) = newest {
-                kind.move_to(&self.cache, newest.revision);
+            if let Some(revision) = kind.collection(self.server.store()).revision_before(age.into()) {
+                kind.move_to(&self.cache, revision);
             }
         }
         self.is_asleep = false;

@@ -1,6 +1,5 @@
 //! Running worlds from seeds, again from steps, and what a failure tells.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use jiff::SignedDuration;
@@ -10,6 +9,7 @@ use super::driver::Driver;
 use super::meter::Profile;
 use super::scenario::Scenario;
 use super::shrink::shrink;
+use super::states::Seen;
 use super::step::Step;
 use super::story::Story;
 use super::tally::Tally;
@@ -93,16 +93,15 @@ pub(super) struct Course {
     pub(super) violation: Option<Violation>,
     pub(super) tally: Tally,
     /// Hashes of the states that it was in, if they were counted.
-    pub(super) states: HashSet<u64>,
+    pub(super) states: Seen,
     pub(super) profile: Profile,
 }
 
 impl Course {
     pub(super) fn run(mut world: World, seed: u64, steps: usize) -> Self {
         let (taken, violation) = drive(&mut world, seed, steps);
-        let profile = world.profile();
         let (tally, states) = world.end();
-        Self { seed, taken, violation, tally, states, profile }
+        Self { seed, taken, violation, tally, states, profile: Profile::default() }
     }
 
     /// The failure that this course came to, shrunk.

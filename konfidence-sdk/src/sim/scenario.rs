@@ -1,5 +1,7 @@
 //! Scenarios: which flows there are, what people do to them, and how much goes wrong.
 
+use std::sync::LazyLock;
+
 use jiff::{SignedDuration, Timestamp};
 use konfidence_types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec};
 
@@ -232,9 +234,10 @@ impl Scenario {
 
     /// One of [`all`](Self::all), [moody](Self::moody).
     pub fn random(seed: u64) -> Self {
-        let mut all = Self::all();
-        let at = Chance::new(seed ^ 0x00a1_15ce).below(all.len());
-        all.swap_remove(at).moody(seed)
+        // Made once: a short world takes hardly longer than all of them.
+        static ALL: LazyLock<Vec<Scenario>> = LazyLock::new(Scenario::all);
+        let at = Chance::new(seed ^ 0x00a1_15ce).below(ALL.len());
+        ALL[at].clone().moody(seed)
     }
 
     /// The same flows and deeds, with everything that can go wrong about them as the seed will have it: how often, how

@@ -150,6 +150,9 @@ impl World {
         for _ in 0..ROUNDS {
             self.step(Step::CollectGarbage)?;
             for controller in 0..self.controllers.len() {
+                if self.controllers.get(controller).is_none_or(|it| it.is_asleep) {
+                    continue;
+                }
                 for kind in Kind::ALL {
                     while self.step(Step::Deliver { controller, kind, told: true })? {}
                 }

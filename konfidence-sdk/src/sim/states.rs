@@ -5,7 +5,7 @@
 //! hashes, which a write changes in one place.
 
 use std::collections::{BTreeMap, HashSet};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use serde_json::Value;
 
@@ -45,10 +45,13 @@ impl Hasher for Mixer {
     }
 }
 
+/// Hashes of states; they are mixed already, and every step adds one.
+pub(super) type Seen = HashSet<u64, BuildHasherDefault<Mixer>>;
+
 /// Hashes of the states that a world was in, if they are counted.
 #[derive(Default)]
 pub(super) struct States {
-    seen: HashSet<u64>,
+    seen: Seen,
     objects: BTreeMap<(Kind, String, String), u64>,
     /// By kind: what stood there from which revision on.
     prefixes: BTreeMap<Kind, Vec<(u64, u64)>>,
@@ -83,7 +86,7 @@ impl States {
         self.seen.insert(hasher.finish());
     }
 
-    pub(super) fn into_seen(self) -> HashSet<u64> {
+    pub(super) fn into_seen(self) -> Seen {
         self.seen
     }
 }

@@ -1,14 +1,16 @@
 //! Many worlds side by side, from consecutive seeds, with an answer that does not depend on how many threads looked.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
-use super::meter::{Profile, Stopwatch};
+use super::meter::{self, Meter, Profile, Stopwatch};
 use super::run::{Course, Failure};
 use super::scenario::Scenario;
+use super::states::Seen;
 use super::tally::Tally;
 use super::world::World;
 
@@ -34,6 +36,8 @@ pub struct Survey {
     pub steps: u64,
     /// The scenario of all of them, each in a mood of its own; `None`: those of [`Scenario::random`].
     pub scenario: Option<Scenario>,
+    /// How many steps each takes before it comes to rest; `None`: some few, some many.
+    pub length: Option<usize>,
     /// How many run at once.
     pub threads: NonZero<usize>,
     /// Measures where the time goes, if there is one.
@@ -59,7 +63,7 @@ impl Survey {
     /// Random worlds of `steps` steps in all, from `seed` on, on all cores.
     pub fn of(steps: u64, seed: u64) -> Self {
         let threads = thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        Self { seed, steps, scenario: None, threads, stopwatch: None }
+        Self { seed, steps, scenario: None, length: None, threads, stopwatch: None }
     }
 
     /// Runs them.
@@ -69,6 +73,7 @@ impl Survey {
 
     /// Runs those worlds that `make` makes of a seed.
     pub(super) fn run_in(&self, make: &(dyn Fn(u64) -> World + Sync)) -> Report {
+        let asking = self.stopwatch.map(meter::asking).unwrap_or_default();
         let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
         let (sender, receiver) = mpsc::sync_channel(self.threads.get() * 4);
         thread::scope(|scope| {
@@ -78,7 +83,7 @@ impl Survey {
                     let sender = sender;
                     while !is_over.load(Ordering::Relaxed) {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        if sender.send((number, self.course(number, make))).is_err() {
+                        if sender.send((number, self.course(number, asking, make))).is_err() {
                             break;
                         }
                     }
@@ -94,7 +99,7 @@ impl Survey {
     /// Takes in the worlds in the order of their seeds, whichever came first, and leaves out what is too many.
     fn collect(&self, receiver: mpsc::Receiver<(u64, Course)>, make: &dyn Fn(u64) -> World) -> Report {
         let mut report = Report::default();
-        let mut states = HashSet::new();
+        let mut states = Seen::default();
         let mut early = BTreeMap::new();
         'all: for (number, course) in receiver {
             early.insert(number, course);
@@ -116,14 +121,14 @@ impl Survey {
         report
     }
 
-    fn course(&self, number: u64, make: &dyn Fn(u64) -> World) -> Course {
+    fn course(&self, number: u64, asking: Duration, make: &dyn Fn(u64) -> World) -> Course {
         let seed = self.seed.wrapping_add(number);
+        let meter = self.stopwatch.map(|stopwatch| Meter::new(stopwatch, asking)).unwrap_or_default();
         let mut world = make(seed);
         world.count_states();
-        if let Some(stopwatch) = self.stopwatch {
-            world.measure(stopwatch);
-        }
-        Course::run(world, seed, length(seed))
+        world.measure(&meter);
+        let course = Course::run(world, seed, self.length.unwrap_or_else(|| length(seed)));
+        Course { profile: meter.profile(), ..course }
     }
 
     fn scenario(&self, seed: u64) -> Scenario {

@@ -1,6 +1,5 @@
 //! A world: one store, several controllers, people, and a checker that looks at every write.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -9,11 +8,11 @@ use konfidence_types::VectorPromotionConfig;
 
 use super::check::{Author, Checker, Violation, violates};
 use super::controller::{Controller, Turned};
-use super::meter::{Meter, Part, Profile, Stopwatch};
+use super::meter::{Meter, Part};
 use super::people::{People, Person, Said};
 use super::scenario::Scenario;
 use super::server::Server;
-use super::states::{Mixer, States};
+use super::states::{Mixer, Seen, States};
 use super::step::{Kind, Mishap, Step};
 use super::story::Story;
 use super::tally::{Nuisance, Tally};
@@ -99,15 +98,10 @@ impl World {
     }
 
     /// Begins to measure where the time goes. Whoever has taken up something before is not measured.
-    pub(super) fn measure(&mut self, stopwatch: Stopwatch) {
-        let meter = Meter::new(stopwatch);
+    pub(super) fn measure(&mut self, meter: &Meter) {
         self.server.meter = meter.clone();
         self.controllers.iter_mut().for_each(|controller| controller.measure(meter.clone()));
         self.persons.iter_mut().for_each(|person| person.measure(meter.clone()));
-    }
-
-    pub(super) fn profile(&self) -> Profile {
-        self.server.meter.profile()
     }
 
     /// Lets it go no further than so many steps.
@@ -116,7 +110,7 @@ impl World {
     }
 
     /// What happened, and hashes of the states that it was in if they were counted.
-    pub(super) fn end(self) -> (Tally, HashSet<u64>) {
+    pub(super) fn end(self) -> (Tally, Seen) {
         (self.tally, self.checker.states.map(States::into_seen).unwrap_or_default())
     }
 

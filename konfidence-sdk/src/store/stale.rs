@@ -88,21 +88,11 @@ impl StaleStore {
     fn select<K: Object>(&self, query: &Query<K>) -> Result<Listing, StoreError> {
         let namespace = query.namespace.as_deref();
         let (collection, position) = (self.store.collection::<K>(), self.position::<K>());
-        if let Some((name, value)) = &query.index
-            && let Some(listing) = collection.list_by(namespace, name, value)
-            && collection.next_event(position).is_ok_and(|next| next.is_none())
-        {
-            // Nothing has happened since the position: the index, which was read before that was asked, is of then.
-            return Ok(Listing { revision: position, ..listing });
-        }
-        let listing = collection.list_at(position, namespace);
-        let mut listing = listing.map_err(|error| refusal(&all(query), &error))?;
-        if let Some((name, value)) = &query.index {
-            let index = K::INDEXES.iter().find(|index| index.name == *name);
-            let values = index.ok_or_else(|| undeclared::<K>(namespace, name))?.values;
-            listing.items.retain(|object| values(object.json()).contains(value));
-        }
-        Ok(listing)
+        let Some((name, value)) = &query.index else {
+            return collection.list_at(position, namespace).map_err(|error| refusal(&all(query), &error));
+        };
+        let listing = collection.list_by_at(position, namespace, name, value);
+        listing.map_err(|error| refusal(&all(query), &error))?.ok_or_else(|| undeclared::<K>(namespace, name))
     }
 }
 

@@ -171,15 +171,15 @@ impl Deciding<'_> {
         if let Some(acting) = self
             .acting()
             .filter(|acting| acting.succeeded().is_some() || !has_result)
-            .filter(|acting| acting.conditions != status.last_promotion_conditions)
+            .filter(|acting| acting.conditions() != status.last_promotion_conditions)
         {
-            changes.insert("lastPromotionConditions".into(), json!(acting.conditions));
+            changes.insert("lastPromotionConditions".into(), json!(acting.conditions()));
         }
         if let Some(succeeded) = self
             .newest_succeeded()
-            .filter(|succeeded| succeeded.conditions != status.last_successful_promotion_conditions)
+            .filter(|succeeded| succeeded.conditions() != status.last_successful_promotion_conditions)
         {
-            changes.insert("lastSuccessfulPromotionConditions".into(), json!(succeeded.conditions));
+            changes.insert("lastSuccessfulPromotionConditions".into(), json!(succeeded.conditions()));
         }
         if let Some(write) = config_status(config, &changes) {
             self.push(Action::WriteConfigStatus, self.snapshot.key.name().to_owned(), write, Vec::new());

@@ -14,8 +14,9 @@ use crate::store::{Key, Version};
 pub(crate) struct Member {
     /// As it was read.
     pub(crate) stored: Arc<VectorPromotion>,
-    /// Its conditions after the plan's steps so far.
-    pub(crate) conditions: Vec<Condition>,
+    /// Its conditions after the plan's steps so far, where one of them wrote any: nearly no member of a long list is
+    /// written, and a copy of all would be most of what a decision costs.
+    written: Option<Vec<Condition>>,
     /// Its phase after the plan's steps so far.
     pub(crate) phase: Phase,
     /// Its phase as it was read. Drift goes by this one: until the view shows a success, it also lacks the Stage's new
@@ -26,11 +27,22 @@ pub(crate) struct Member {
 impl Member {
     pub(crate) fn new(stored: &Arc<VectorPromotion>) -> Self {
         Self {
-            conditions: conditions_of(stored).to_vec(),
+            written: None,
             phase: Phase::of_promotion(stored),
             viewed: Phase::of_promotion(stored),
             stored: Arc::clone(stored),
         }
+    }
+
+    /// Its conditions after the plan's steps so far.
+    pub(crate) fn conditions(&self) -> &[Condition] {
+        self.written.as_deref().unwrap_or_else(|| conditions_of(&self.stored))
+    }
+
+    /// Goes on with these conditions.
+    pub(crate) fn write(&mut self, conditions: Vec<Condition>) {
+        self.phase = Phase::of(&conditions, self.stored.spec.require_approval);
+        self.written = Some(conditions);
     }
 
     /// The total order of a config's promotions: the sequence alone, equal ones (hand-made) by uid.
@@ -83,12 +95,12 @@ impl Member {
     pub(crate) fn may_start(&self) -> bool {
         flawed!(GateIsOpen => return self.is_pending());
         matches!(self.phase, Phase::Ready | Phase::Blocked)
-            && gate_is_open(&self.conditions, self.stored.spec.require_approval)
+            && gate_is_open(self.conditions(), self.stored.spec.require_approval)
             && !self.is_deleting()
     }
 
     pub(crate) fn succeeded(&self) -> Option<&Condition> {
-        condition(&self.conditions, condition_type::SUCCEEDED)
+        condition(self.conditions(), condition_type::SUCCEEDED)
     }
 
     /// When `Succeeded` last moved; what deadlines, delays and TTLs count from (P21).

@@ -80,7 +80,7 @@ impl Deciding<'_> {
             let Some(member) = self.members.get(index) else { continue };
             let untold = member.phase == Phase::Waiting
                 && !member.is_deleting()
-                && condition(&member.conditions, condition_type::APPROVED).is_none();
+                && condition(member.conditions(), condition_type::APPROVED).is_none();
             if untold {
                 let approved = merge(
                     None,

@@ -10,7 +10,6 @@ use crate::event::{Event, Severity};
 #[cfg(test)]
 use crate::promotion::flaw;
 use crate::promotion::record::Record;
-use crate::promotion::state::Phase;
 use crate::promotion::steps::{Action, Step, Write};
 use crate::store::{Key, ObjectRef, Patch, Version};
 
@@ -57,9 +56,8 @@ impl Deciding<'_> {
         event: Option<Event>,
     ) {
         let Some(member) = self.members.get_mut(index) else { return };
-        member.conditions = with(&member.conditions, condition);
-        member.phase = Phase::of(&member.conditions, member.stored.spec.require_approval);
-        let mut status = json!({"conditions": member.conditions, "state": member.phase.state().as_str()});
+        member.write(with(member.conditions(), condition));
+        let mut status = json!({"conditions": member.conditions(), "state": member.phase.state().as_str()});
         if let (Some(status), Value::Object(also)) = (status.as_object_mut(), also) {
             status.extend(also);
         }

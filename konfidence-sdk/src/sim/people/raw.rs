@@ -1,8 +1,10 @@
 //! Requests without a decision behind them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use crate::store::engine::{EngineError, Outcome, Scope};
+use crate::store::engine::{Document, EngineError, Outcome, Scope};
 use crate::store::{Key, MemoryStore, Object, Precondition};
 
 /// What people hold on to an object with.
@@ -57,7 +59,8 @@ pub(super) fn hold<K: Object>(store: &MemoryStore, key: &Key<K>) -> Option<Strin
 }
 
 pub(super) fn release_all<K: Object>(store: &MemoryStore) {
-    for object in store.collection::<K>().list(None).items {
+    let held = |object: &Arc<Document>| !object.json()["metadata"]["finalizers"].is_null();
+    for object in store.collection::<K>().list(None).items.into_iter().filter(held) {
         let key = Key::<K>::new(object.namespace(), object.name());
         change(store, &key, Scope::Main, |object| {
             if let Some(metadata) = object["metadata"].as_object_mut() {

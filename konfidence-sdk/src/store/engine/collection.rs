@@ -102,15 +102,29 @@ impl Collection {
     pub fn list_by(&self, namespace: Option<&str>, name: &str, value: &str) -> Option<Listing> {
         self.engine.read(|state| {
             let contents = &state.contents[self.number];
-            let index = contents.indexes.iter().find(|index| index.name() == name)?;
-            if state.published < state.revision {
-                let mut items = past(contents, namespace, contents.history.unseen(state.published));
-                items.retain(|object| index.has(object, value));
-                return Some(Listing { items, revision: state.published });
-            }
-            let places = index.places(value).filter(|place| namespace.is_none_or(|namespace| place.0 == namespace));
-            let items = places.filter_map(|(namespace, name)| contents.get(namespace, name).cloned()).collect();
-            Some(Listing { items, revision: state.revision })
+            let index = contents.index(name)?;
+            let items = past_by(contents, index, value, namespace, contents.history.unseen(state.published));
+            Some(Listing { items, revision: state.published })
+        })
+    }
+
+    /// The objects that had `value` in the index `name` at `revision`; `None` when the collection has no such index.
+    ///
+    /// # Errors
+    /// [`EngineError::Expired`] when the history since then is gone, [`EngineError::Ahead`] when it is yet to come.
+    pub fn list_by_at(
+        &self,
+        revision: u64,
+        namespace: Option<&str>,
+        name: &str,
+        value: &str,
+    ) -> Result<Option<Listing>, EngineError> {
+        self.engine.read(|state| {
+            state.check_published(revision)?;
+            let contents = &state.contents[self.number];
+            let Some(index) = contents.index(name) else { return Ok(None) };
+            let items = past_by(contents, index, value, namespace, contents.history.after(revision)?);
+            Ok(Some(Listing { items, revision }))
         })
     }
 
@@ -157,6 +171,12 @@ impl Collection {
         })
     }
 
+    /// The revision of the change of this resource that `back` others have followed so far; of the oldest held, if there
+    /// are not so many, and `None` if there is none.
+    pub fn revision_before(&self, back: usize) -> Option<u64> {
+        self.engine.read(|state| state.contents[self.number].history.before(back))
+    }
+
     /// The changes of this resource after `revision` that have happened so far, oldest first.
     ///
     /// # Errors
@@ -178,17 +198,46 @@ fn place(object: &Document) -> (&str, &str) {
     (object.namespace(), object.name())
 }
 
+/// What the objects that changed in `since` were before: the state before the first change of each.
+fn changed<'a>(
+    namespace: Option<&str>,
+    since: impl Iterator<Item = &'a Arc<Event>>,
+) -> BTreeMap<(&'a str, &'a str), Option<&'a Arc<Document>>> {
+    let mut changed = BTreeMap::new();
+    for event in since.filter(|event| is_in(event, namespace)) {
+        changed.entry(place(&event.object)).or_insert(event.previous.as_ref());
+    }
+    changed
+}
+
+/// The objects that had `value` in the index before `since`, all later events of the resource, happened: those that have
+/// it now and have not changed, and those that had it before their first change.
+fn past_by<'a>(
+    contents: &'a Contents,
+    index: &IndexEntries,
+    value: &str,
+    namespace: Option<&str>,
+    since: impl Iterator<Item = &'a Arc<Event>>,
+) -> Vec<Arc<Document>> {
+    let changed = changed(namespace, since);
+    let here = index.places(value).filter(|place| namespace.is_none_or(|namespace| place.0 == namespace));
+    let unchanged = here.filter(|(namespace, name)| !changed.contains_key(&(namespace.as_str(), name.as_str())));
+    let mut items: Vec<_> = unchanged.filter_map(|(namespace, name)| contents.get(namespace, name).cloned()).collect();
+    let earlier = changed.values().flatten().filter(|object| index.has(object, value));
+    items.extend(earlier.copied().cloned());
+    if !changed.is_empty() {
+        items.sort_by(|one, other| place(one).cmp(&place(other)));
+    }
+    items
+}
+
 /// The objects as they were before `since`, all later events of the resource, happened.
 fn past<'a>(
     contents: &'a Contents,
     namespace: Option<&str>,
     since: impl Iterator<Item = &'a Arc<Event>>,
 ) -> Vec<Arc<Document>> {
-    // What the objects that changed since were then: the state before the first change.
-    let mut changed: BTreeMap<(&str, &str), Option<&Arc<Document>>> = BTreeMap::new();
-    for event in since.filter(|event| is_in(event, namespace)) {
-        changed.entry(place(&event.object)).or_insert(event.previous.as_ref());
-    }
+    let changed = changed(namespace, since);
     if changed.is_empty() {
         return items(contents, namespace);
     }

@@ -6,10 +6,15 @@ use std::sync::{Arc, OnceLock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::metadata::text;
+
 /// One state of one object, immutable once it is in the engine. It remembers its parsed form, so that a thousand reads
 /// of the same state parse it once.
 pub struct Document {
     json: Value,
+    /// Read at every look-up in an older state.
+    namespace: Box<str>,
+    name: Box<str>,
     revision: u64,
     size: usize,
     parsed: OnceLock<Box<dyn Any + Send + Sync>>,
@@ -18,7 +23,8 @@ pub struct Document {
 impl Document {
     pub(super) fn new(json: Value, revision: u64) -> Self {
         let size = size(&json);
-        Self { json, revision, size, parsed: OnceLock::new() }
+        let (namespace, name) = (text(&json, "namespace").into(), text(&json, "name").into());
+        Self { json, namespace, name, revision, size, parsed: OnceLock::new() }
     }
 
     /// The whole object.
@@ -38,26 +44,22 @@ impl Document {
 
     /// `metadata.namespace`; empty for cluster-scoped objects.
     pub fn namespace(&self) -> &str {
-        self.metadata("namespace")
+        &self.namespace
     }
 
     /// `metadata.name`.
     pub fn name(&self) -> &str {
-        self.metadata("name")
+        &self.name
     }
 
     /// `metadata.uid`.
     pub fn uid(&self) -> &str {
-        self.metadata("uid")
+        text(&self.json, "uid")
     }
 
     /// `metadata.resourceVersion`.
     pub fn resource_version(&self) -> &str {
-        self.metadata("resourceVersion")
-    }
-
-    fn metadata(&self, field: &str) -> &str {
-        super::metadata::text(&self.json, field)
+        text(&self.json, "resourceVersion")
     }
 
     /// The object as `K`. Every caller gets the same `Arc`.

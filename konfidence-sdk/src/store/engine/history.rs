@@ -53,6 +53,12 @@ impl History {
         self.events.front().map(|event| event.revision)
     }
 
+    /// The revision of the event that `back` others have followed; of the oldest held, if there are not so many.
+    pub(super) fn before(&self, back: usize) -> Option<u64> {
+        let newest = self.events.len().checked_sub(1)?;
+        self.events.get(newest.saturating_sub(back)).map(|event| event.revision)
+    }
+
     /// Drops the oldest event.
     pub(super) fn drop_oldest(&mut self) -> Option<Arc<Event>> {
         let event = self.events.pop_front()?;

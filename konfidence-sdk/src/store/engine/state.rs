@@ -38,6 +38,10 @@ impl Contents {
     pub(super) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Document>> {
         self.objects.get(namespace)?.get(name)
     }
+
+    pub(super) fn index(&self, name: &str) -> Option<&IndexEntries> {
+        self.indexes.iter().find(|index| index.name() == name)
+    }
 }
 
 pub(super) struct State {

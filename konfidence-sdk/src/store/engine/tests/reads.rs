@@ -92,6 +92,35 @@ fn indexes_follow_every_write() {
 }
 
 #[test]
+fn an_index_can_be_read_as_it_was_at_every_held_revision() {
+    let menus = menus(&engine());
+    menus.keep_indexes(&[Index { name: "pages", values: |menu| vec![menu["spec"]["pages"].to_string()] }]);
+    let read = || {
+        let of = |value| names(&menus.list_by(None, "pages", value).unwrap()).join(" ");
+        (menus.engine().revision(), of("1"), of("2"))
+    };
+    let with =
+        |name: &str, pages: i32| json!({"metadata": {"namespace": "bakery", "name": name}, "spec": {"pages": pages}});
+    let mut past = vec![read()];
+    let mut step = |act: &dyn Fn()| {
+        act();
+        past.push(read());
+    };
+    step(&|| drop(create(&menus, with("b", 1))));
+    step(&|| drop(create(&menus, with("a", 1))));
+    step(&|| drop(create(&menus, with("c", 2))));
+    step(&|| drop(update(&menus, "a", Scope::Main, |it| it["spec"]["pages"] = 2.into())));
+    step(&|| drop(update(&menus, "a", Scope::Main, |it| it["spec"]["pages"] = 1.into())));
+    step(&|| drop(menus.delete("bakery", "b", &any(), None)));
+    for (revision, one, two) in past {
+        let of = |value| names(&menus.list_by_at(revision, None, "pages", value).unwrap().unwrap()).join(" ");
+        assert_eq!((of("1"), of("2")), (one, two), "at {revision}");
+    }
+    assert_eq!(menus.list_by_at(1, None, "colour", "red"), Ok(None));
+    assert_eq!(menus.list_by_at(1, Some("elsewhere"), "pages", "1").unwrap().unwrap().items, []);
+}
+
+#[test]
 fn one_state_is_parsed_once() {
     let menus = menus(&engine());
     let made = create(&menus, menu("a"));
