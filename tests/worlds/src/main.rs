@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use konfidence_sdk::sim::{Profile, Report, Scenario, Stopwatch, Survey};
+use konfidence_sdk::sim::{Deed, Profile, Report, Scenario, Stopwatch, Survey};
+use konfidence_sdk::types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec};
 use rustix::time::{ClockId, clock_gettime};
 
 #[derive(Parser)]
@@ -22,6 +23,9 @@ struct Arguments {
     /// Scenario of all worlds; without it each seed chooses its own
     #[arg(long, value_parser = named)]
     world: Option<Scenario>,
+    /// How many steps each world takes before it comes to rest; without it some take few, some many
+    #[arg(long)]
+    length: Option<usize>,
     /// How many worlds run at once; the answer is the same for any number [default: as many as there are cores]
     #[arg(long)]
     threads: Option<NonZero<usize>>,
@@ -30,16 +34,40 @@ struct Arguments {
     profile: bool,
 }
 
+/// What a step costs depends on how many promotions there are: here ten at most that have ended are kept, and soon are
+/// there.
+fn ten_promotions() -> Scenario {
+    let config = |name, source, stage| {
+        let mut spec = VectorPromotionConfigSpec::new(source, TargetRef::stage("eu", stage));
+        spec.keep_last_promotions = 5;
+        let mut config = VectorPromotionConfig::new(name, spec);
+        config.metadata.namespace = Some("bakery".to_owned());
+        config
+    };
+    let configs = vec![
+        config("menu-to-dev", SourceRef::template("menu"), "dev"),
+        config("dev-to-test", SourceRef::stage("eu", "dev"), "test"),
+    ];
+    Scenario::of("ten promotions", configs).with(&[(Deed::EditStage, 1)])
+}
+
+fn all() -> Vec<Scenario> {
+    let mut all = Scenario::all();
+    all.push(ten_promotions());
+    all
+}
+
 fn named(name: &str) -> Result<Scenario, String> {
-    Scenario::named(name).ok_or_else(|| {
-        let names: Vec<_> = Scenario::all().into_iter().map(|scenario| format!("{:?}", scenario.name)).collect();
+    all().into_iter().find(|scenario| scenario.name == name).ok_or_else(|| {
+        let names: Vec<_> = all().into_iter().map(|scenario| format!("{:?}", scenario.name)).collect();
         format!("there is no such world; there are {}", names.join(", "))
     })
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut survey = Survey { scenario: arguments.world, ..Survey::of(arguments.steps, arguments.seed) };
+    let Arguments { world: scenario, length, .. } = arguments;
+    let mut survey = Survey { scenario, length, ..Survey::of(arguments.steps, arguments.seed) };
     survey.threads = arguments.threads.unwrap_or(survey.threads);
     survey.stopwatch = arguments.profile.then_some(computing as Stopwatch);
     let began = now();
@@ -74,11 +102,12 @@ fn tell_profile(report: &Report) {
     let rest = whole.saturating_sub(engine + rules + watches + checker);
     println!("microseconds of computing a step");
     let parts = [
-        ("store engine", engine),
         ("load, decide, apply", rules),
-        ("watches and queues", watches),
-        ("checker", checker),
-        ("people, chance, bookkeeping", rest),
+        ("store", engine),
+        ("simulator: watches and queues", watches),
+        ("simulator: checker", checker),
+        ("simulator: people, chance, bookkeeping", rest),
+        ("simulator", watches + checker + rest),
         ("all", whole),
     ];
     for (part, spent) in parts {
@@ -96,4 +125,28 @@ fn tell(survey: &Survey, report: &Report, took: Duration) {
     let millis = took.as_millis().max(1);
     let pace = u128::from(report.tally.steps) * 1000 / millis;
     println!("{pace:>12} steps per second, {} threads, {:.1} seconds", survey.threads, took.as_secs_f64());
+}
+
+#[cfg(test)]
+mod tests {
+    use konfidence_sdk::sim::Script;
+    use konfidence_sdk::store::{Key, ObjectStore, Query};
+    use konfidence_sdk::types::VectorPromotion;
+
+    use super::*;
+
+    #[test]
+    fn worlds_of_ten_promotions_soon_hold_ten() {
+        let mut script = Script::new(&ten_promotions());
+        for number in 1..=8 {
+            script.publish("the oven", &Key::new("bakery", "menu"), &format!("bakery//menu:{number}")).unwrap();
+            script.wait("1m".parse().unwrap()).unwrap();
+            let waiting = script.waiting(&Key::new("bakery", "dev-to-test"));
+            script.approve("the head baker", &Key::of(&**waiting.last().unwrap())).unwrap();
+            script.wait("1m".parse().unwrap()).unwrap();
+        }
+        let store = script.world().store().clone();
+        let promotions = futures::executor::block_on(store.list(&Query::<VectorPromotion>::all())).unwrap();
+        assert_eq!(promotions.items.len(), 10);
+    }
 }
