@@ -272,7 +272,7 @@ fn c2_the_status_waits_for_what_starts_next_and_for_nothing_else() {
     let world = executed(false);
     assert_eq!(world.steps(AUTO), [finish.clone(), status.clone()]);
     promotion(AUTO, 2).into(&world);
-    assert_eq!(world.steps(AUTO), [finish.clone()], "the next one starts in the next decision");
+    assert_eq!(world.steps(AUTO), std::slice::from_ref(&finish), "the next one starts in the next decision");
 
     let world = executed(true);
     promotion(AUTO, 2).into(&world);
