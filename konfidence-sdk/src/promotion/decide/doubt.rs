@@ -21,7 +21,9 @@ impl Deciding<'_> {
 
     /// R2: where another owner's uid stands under the config's name, on a promotion or in a Stage's record, the view
     /// may be of a config that is gone by now, or not show the one that is there. Dropped, a leftover's owner overwrites
-    /// its successor's Stage (P12), and two decisions with different members start two promotions (S1, trace T4).
+    /// its successor's Stage (P12), and two decisions with different members start two promotions (S1, trace T4). Nobody's
+    /// record beside a config that is viewed is such a case too: a promotion made by hand went on without the config, and
+    /// what it replaced on the Stage would be failed though it was written (S5).
     pub(super) fn owner_is_certain(&self) -> Result<bool, Doubt> {
         flawed!(AnyOwnerIsCertain => return Ok(true));
         let owner = self.snapshot.owner();
@@ -31,7 +33,7 @@ impl Deciding<'_> {
                 Records::of(stage).named(self.snapshot.key.name()).map(|record| record.owner.clone())
             });
         let foreign = promoted.any(|uid| Some(uid) != owner)
-            || recorded.any(|uid| !uid.is_empty() && Some(uid.as_str()) != owner);
+            || recorded.any(|uid| Some(uid.as_str()).filter(|uid| !uid.is_empty()) != owner);
         if foreign { self.settled(Doubt::Owner) } else { Ok(true) }
     }
 

@@ -160,6 +160,31 @@ fn r2_another_owner_in_the_stages_record_makes_the_config_be_read_live() {
 }
 
 #[test]
+fn r2_s5_nobodys_record_beside_a_config_makes_the_config_be_read_live() {
+    let world = World::automatic();
+    world.settle(AUTO);
+    let config = world.stored_config(AUTO);
+    // The first has written the Stage, and its success is not noted yet.
+    promotion(AUTO, 1).owned_by(&config).into(&world);
+    let first = world.plan(AUTO);
+    assert!(wake(&world, &Plan { steps: first.steps[..2].to_vec(), wake_up: None }).is_none());
+    let old = world.snapshot(AUTO);
+    // The config goes, and one made by hand takes the first one's place on the Stage and in its record.
+    world.delete::<VectorPromotionConfig>(PROJECT, AUTO);
+    promotion(AUTO, 1).named("by-hand").into(&world);
+    world.settle(AUTO);
+    let record = world.record("dev", AUTO);
+    assert_eq!((record.owner.as_str(), record.promotion), ("", world.promotion("by-hand").uid().unwrap()));
+    // Who has not seen the config go must not fail the first: it was written.
+    let mut mixed = old;
+    let seen = Seen::Found(world.stage("dev"));
+    mixed.stages.values_mut().for_each(|stage| *stage = seen.clone());
+    assert_eq!(decide(&mixed, world.now()), Decision::Verify(Doubt::Owner));
+    mixed.confirmed.insert(Doubt::Owner, Verdict::Differs);
+    assert_eq!(plan_of(&mixed, world.now()), Plan::default());
+}
+
+#[test]
 fn r11_a_number_above_the_members_or_a_superseded_newest_is_read_live() {
     let world = World::automatic();
     world.publish("menu:1");
