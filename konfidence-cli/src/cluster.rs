@@ -56,7 +56,7 @@ impl ClusterArgs {
         let mut config = self.config().await?;
         if let Some(user) = &self.impersonated {
             let value = HeaderValue::from_str(user).map_err(|_| {
-                Failure::Usage(format!("--as {user:?} cannot be sent as a header: use printable ASCII"))
+                Failure::Usage(format!("--as {user:?} cannot be sent as a header: use printable characters"))
             })?;
             config.headers.push((HeaderName::from_static("impersonate-user"), value));
         }

@@ -26,8 +26,10 @@ mod wait;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
 use failure::Failure;
@@ -97,14 +99,26 @@ impl Command {
     }
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// How long the end waits for what is still being worked on.
+const LAST_WORK: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
     // Wrong usage ends here, with exit code 2.
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let ansi = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(ansi).init();
-    match cli.command.run().await {
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(format!("error: the runtime does not start: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let done = runtime.block_on(cli.command.run());
+    // A request that calculates for long cannot be interrupted; the program ends without it.
+    runtime.shutdown_timeout(LAST_WORK);
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !matches!(failure, Failure::Unread) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use konfidence_sdk::clock::SystemClock;
 use konfidence_sdk::promotion;
 use konfidence_sdk::store::Key;
@@ -19,7 +20,7 @@ pub(crate) struct Reject {
     name: String,
 
     /// Why, for everybody to read
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     reason: String,
 
     /// Print the promotion

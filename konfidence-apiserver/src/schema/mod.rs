@@ -8,6 +8,7 @@
 //!
 //! [`Schema`] is compiled once per version of a kind, when the kind is installed; a request only walks it.
 
+mod cost;
 mod default;
 mod embedded;
 mod formats;

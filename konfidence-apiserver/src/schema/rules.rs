@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use kube::core::cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
 use serde_json::Value;
 
+use super::cost::Costs;
 use super::path::{Step, steps};
 use super::values::kind_of;
 use super::{Structural, ratchet};
@@ -15,12 +16,18 @@ pub(super) struct Rules {
     compiled: CompiledSchema,
     // The evaluator's function table is built once; it is not made for use by two threads at a time.
     evaluator: Mutex<Validator>,
+    costs: Option<Costs>,
     empty: bool,
 }
 
 impl Rules {
     pub(super) fn compile(schema: &Value) -> Self {
-        Self { compiled: compile_schema(schema), evaluator: Mutex::new(Validator::new()), empty: !has_rules(schema) }
+        Self {
+            compiled: compile_schema(schema),
+            evaluator: Mutex::new(Validator::new()),
+            costs: Costs::of(schema),
+            empty: !has_rules(schema),
+        }
     }
 
     pub(super) fn compiled(&self) -> &CompiledSchema {
@@ -36,6 +43,13 @@ impl Rules {
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Structural) -> FieldErrors {
         if self.empty {
             return Vec::new();
+        }
+        let mut dear = Vec::new();
+        if let Some(costs) = &self.costs {
+            costs.check(object, "", &mut dear);
+        }
+        if !dear.is_empty() {
+            return dear;
         }
         let evaluator = self.evaluator.lock().unwrap_or_else(PoisonError::into_inner);
         let Err(broken) = evaluator.validate_compiled(&self.compiled, object, old) else { return Vec::new() };
