@@ -227,8 +227,8 @@ impl Exploration {
 
     /// What the request does to what stands, found once for each kind as it stands.
     fn carry_out(&self, live: &View, asks: &Asks) -> Result<Effect, Refused> {
-        let shelf = live.of(asks.request.kind());
-        let key = mix(asks.id, mix(shelf.hash, shelf.names));
+        let standing = live.of(asks.request.kind());
+        let key = mix(asks.id, mix(standing.hash, standing.names));
         recall(&self.effects, key).unwrap_or_else(|| {
             let effect = self.flaw.carry_out(live, &self.without_mirrors(&asks.request));
             remember(&self.effects, key, effect.clone());

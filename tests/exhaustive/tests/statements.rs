@@ -14,7 +14,7 @@ fn holds(scenario: Scenario, depth: Option<usize>) -> Found {
 
 /// The statement that a broken rule violates on a shortest way, whether or not settled moments are forgotten.
 #[track_caller]
-fn falls(scenario: Scenario, flaw: Flaw, statements: &[&str]) {
+fn falls(scenario: &Scenario, flaw: Flaw, statements: &[&str]) {
     let [whole, reduced] = [false, true].map(|is_reduced| {
         let scenario = Scenario { is_reduced, ..scenario.clone() };
         let found = explore(scenario, flaw, Limits { depth: Some(DEPTH), ..Limits::default() });
@@ -77,30 +77,30 @@ fn the_search_finds_the_same_in_every_run() {
 
 #[test]
 fn t5_s2_s5_fall_when_the_fence_is_answered_and_not_written() {
-    falls(timeout(), Flaw::NoFence, &["S2", "S5"]);
+    falls(&timeout(), Flaw::NoFence, &["S2", "S5"]);
 }
 
 #[test]
 fn t6_s2_s5_fall_when_the_fence_does_not_name_the_version() {
-    falls(timeout(), Flaw::FenceWithoutVersion, &["S2", "S5"]);
+    falls(&timeout(), Flaw::FenceWithoutVersion, &["S2", "S5"]);
 }
 
 #[test]
 fn t7_s2_s5_fall_when_a_resumption_does_not_write_the_promotion() {
-    falls(timeout(), Flaw::NoAttempt, &["S2", "S5"]);
+    falls(&timeout(), Flaw::NoAttempt, &["S2", "S5"]);
 }
 
 #[test]
 fn t9_s2_s5_fall_when_a_stage_is_written_whatever_its_version() {
-    falls(timeout(), Flaw::StageWithoutVersion, &["S2", "S5"]);
+    falls(&timeout(), Flaw::StageWithoutVersion, &["S2", "S5"]);
 }
 
 #[test]
 fn s1_falls_when_promotions_are_written_whatever_their_version() {
-    falls(Scenario { vectors: 2, ..BASE }, Flaw::PromotionWithoutVersion, &["S1", "P22", "P28"]);
+    falls(&Scenario { vectors: 2, ..BASE }, Flaw::PromotionWithoutVersion, &["S1", "P22", "P28"]);
 }
 
 #[test]
 fn t13_p13_falls_when_live_reads_come_from_the_view() {
-    falls(Scenario { vectors: 2, ..BASE }, Flaw::LiveReadsFromCache, &["P13"]);
+    falls(&Scenario { vectors: 2, ..BASE }, Flaw::LiveReadsFromCache, &["P13"]);
 }
