@@ -41,9 +41,9 @@ impl WaitArgs {
             Ok(Err(error)) => return Err(Failure::Other(told(&error))),
             Err(_) => {
                 return Err(Failure::TimedOut(format!(
-                    "promotion {}/{name} has not ended after {limit_text}: `konfidence explain promotion/{name}` says \
-                     what it waits for",
-                    cluster.namespace
+                    "promotion {namespace}/{name} has not ended after {limit_text}: `konfidence explain \
+                     promotion/{name} -n {namespace}` says what it waits for",
+                    namespace = cluster.namespace
                 )));
             }
         };

@@ -8,7 +8,7 @@
 //! ```text
 //!   promotion/   landscape/        domains: none imports another
 //!        |            |
-//!   gate  history  condition  naming  event  plan  access     the kernel: what two domains share
+//!   condition  naming  event  plan  access     the kernel: what two domains share
 //!        |            |
 //!   store/  clock                  the ports, and implementations of them in memory
 //! ```

@@ -10,7 +10,7 @@ use crate::{TaskError, TaskResult};
 pub(crate) fn run(root: &Path, arguments: &[OsString]) -> TaskResult {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["run", "--release", "--quiet", "--package", "exhaustive", "--"])
+        .args(["run", "--release", "--package", "exhaustive", "--"])
         .args(arguments)
         .status()
         .map_err(|error| TaskError::new(format!("cargo run: {error}")))?;

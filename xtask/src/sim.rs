@@ -10,7 +10,7 @@ use crate::{TaskError, TaskResult};
 pub(crate) fn run(root: &Path, arguments: &[OsString]) -> TaskResult {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["run", "--release", "--quiet", "--package", "worlds", "--"])
+        .args(["run", "--release", "--package", "worlds", "--"])
         .args(arguments)
         .status()
         .map_err(|error| TaskError::new(format!("cargo run --package worlds: {error}")))?;
