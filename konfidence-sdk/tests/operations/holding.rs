@@ -19,8 +19,8 @@ async fn rolled_back() -> World {
     world
 }
 
-async fn ready_message(world: &World) -> String {
-    let config = world.memory().get(&config("menu-to-dev")).await.unwrap().unwrap();
+async fn ready_message(world: &World, of: &str) -> String {
+    let config = world.memory().get(&config(of)).await.unwrap().unwrap();
     condition(&config.status.as_ref().unwrap().conditions, "Ready").unwrap().message.clone()
 }
 
@@ -33,7 +33,7 @@ async fn p52_a_rollback_by_hand_is_not_undone_by_automation() {
     }
     assert_eq!(world.vector_of("dev").await, "menu:1");
     assert_eq!(world.promotions().await.len(), 3);
-    let message = ready_message(&world).await;
+    let message = ready_message(&world, "menu-to-dev").await;
     assert!(message.contains("held by anna with promotion menu-to-dev-3 against vector menu:2"), "{message}");
     let made = world.promotion("menu-to-dev-3").await;
     let overrules = &made.metadata.annotations.as_ref().unwrap()["konfidence.cloud/overrules"];
@@ -41,6 +41,22 @@ async fn p52_a_rollback_by_hand_is_not_undone_by_automation() {
         serde_json::from_str::<serde_json::Value>(overrules).unwrap(),
         json!({"vector": "menu:2", "by": "anna"})
     );
+}
+
+#[tokio::test]
+async fn p52_a_hold_is_told_as_soon_as_its_promotion_waits() {
+    let world = World::approved().await;
+    world.approve("dev-to-test-1", "anna").await.unwrap();
+    world.settle("dev-to-test").await;
+    let both = (world.vector_of("dev").await, world.vector_of("test").await);
+    assert_eq!(both.0, both.1, "there is no drift");
+    world.promote("dev-to-test", "menu:0", "anna").await.unwrap();
+    world.settle("dev-to-test").await;
+    assert_eq!(world.state("dev-to-test-2").await, "Waiting");
+    let message = ready_message(&world, "dev-to-test").await;
+    assert!(message.contains("held by anna with promotion dev-to-test-2 against vector"), "{message}");
+    let told = world.explain("dev-to-test").await.to_string();
+    assert!(told.contains("held by anna"), "{told}");
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 //!
 //! | the source's vector | answer |
 //! |---|---|
-//! | is empty, or is the target's | nothing |
+//! | is empty | nothing |
+//! | is overruled by a person's newest promotion | nothing: held |
+//! | is the target's | nothing |
 //! | is pinned by the newest live promotion for this target | nothing |
 //! | was rejected, and nothing newer for this target was made | nothing |
-//! | is overruled by a person's newest promotion | nothing: held |
 //! | failed last time | after a delay that doubles, 1 minute to 1 hour |
 //! | was written by us and replaced by somebody else | once at once, then after such a delay |
 //! | otherwise | a promotion, with the next number |
@@ -150,6 +151,11 @@ impl Deciding<'_> {
         if source.vector.is_empty() {
             return Ok(Creation::SourceEmpty);
         }
+        // Also while the target still has that vector: who asks is told before the promotion is executed.
+        if let Some((holding, overrules)) = self.hold(config).filter(|(_, overrules)| overrules.vector == source.vector)
+        {
+            return Ok(Creation::Held { promotion: holding.name(), overrules });
+        }
         if source.vector == target.spec.vector {
             return Ok(Creation::NoDrift);
         }
@@ -165,10 +171,6 @@ impl Deciding<'_> {
             newest_here.filter(|newest| newest.viewed == Phase::Rejected && newest.vector() == source.vector)
         {
             return Ok(Creation::Rejected { promotion: rejected.name() });
-        }
-        if let Some((holding, overrules)) = self.hold(config).filter(|(_, overrules)| overrules.vector == source.vector)
-        {
-            return Ok(Creation::Held { promotion: holding.name(), overrules });
         }
         let mut annotations = BTreeMap::new();
         let last = self
