@@ -47,7 +47,7 @@ async fn c1_an_automatic_promotion_costs_five_writes_and_no_read_of_the_server()
     assert_eq!(
         rest,
         [
-            "create vectorpromotions ",
+            "create vectorpromotions",
             "patch vectorpromotions/status menu-to-dev-1",
             "patch stages dev",
             "patch vectorpromotions/status menu-to-dev-1",
