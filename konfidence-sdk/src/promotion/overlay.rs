@@ -19,8 +19,8 @@ crate::store::overlay::overlay! {
     /// });
     /// let store = PromotionOverlay::over(MemoryStore::new()).configs(configs);
     /// let noon: jiff::Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
-    /// let outcome = promotion::reconcile(&store, &noon, &konfidence_sdk::event::NoEvents, &Inbox::default(), &key).await;
-    /// assert!(matches!(outcome, Err(StoreError::Unavailable { .. })));
+    /// let stopped = promotion::reconcile(&store, &noon, &konfidence_sdk::event::NoEvents, &Inbox::default(), &key).await;
+    /// assert!(matches!(stopped.unwrap_err().error, StoreError::Unavailable { .. }));
     /// # });
     /// ```
     PromotionOverlay {
