@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors, child};
 
-/// Turns of all macros of one rule: the real server's budget for all rules of an object.
+/// Turns of all macros of an object's rules: the real server's budget for them.
 const MOST_TURNS: usize = 10_000_000;
 
 /// The macros that take a turn for each element.
@@ -43,11 +43,17 @@ impl Costs {
         (!empty).then_some(costs)
     }
 
-    /// A refusal for each rule that could take too many turns over `value`.
-    pub(super) fn check(&self, value: &Value, path: &str, errors: &mut FieldErrors) {
+    /// A refusal for each rule with which those of `object` could take too many turns.
+    pub(super) fn check(&self, object: &Value) -> FieldErrors {
+        let mut errors = Vec::new();
+        self.add(object, "", &mut 0, &mut errors);
+        errors
+    }
+
+    fn add(&self, value: &Value, path: &str, turns: &mut usize, errors: &mut FieldErrors) {
         for (rule, depth) in &self.rules {
-            let turns = longest(value).checked_pow(*depth);
-            if turns.is_none_or(|turns| turns > MOST_TURNS) {
+            *turns = turns.saturating_add(longest(value).saturating_pow(*depth));
+            if *turns > MOST_TURNS {
                 let field = if path.is_empty() { "<nil>" } else { path };
                 let why =
                     format!("no further validation rules will be run due to call cost exceeds limit for rule: {rule}");
@@ -56,18 +62,18 @@ impl Costs {
         }
         for (name, below) in &self.fields {
             if let Some(value) = value.get(name) {
-                below.check(value, &child(path, name), errors);
+                below.add(value, &child(path, name), turns, errors);
             }
         }
         match (&self.each, value) {
             (Some(each), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
-                    each.check(item, &format!("{path}[{index}]"), errors);
+                    each.add(item, &format!("{path}[{index}]"), turns, errors);
                 }
             }
             (Some(each), Value::Object(entries)) => {
                 for (key, entry) in entries {
-                    each.check(entry, &child(path, key), errors);
+                    each.add(entry, &child(path, key), turns, errors);
                 }
             }
             _ => {}
@@ -142,8 +148,7 @@ mod tests {
         let schema = json!({"properties": {"spec": {"items": {"properties": {"sizes": list}}}}});
         let costs = Costs::of(&schema).unwrap();
         let refusals = |length: usize| {
-            let mut errors = Vec::new();
-            costs.check(&json!({"spec": [{}, {"sizes": vec![1; length]}]}), "", &mut errors);
+            let errors = costs.check(&json!({"spec": [{}, {"sizes": vec![1; length]}]}));
             errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(refusals(20), Vec::<String>::new());
@@ -154,6 +159,8 @@ mod tests {
                  exceeds limit for rule: {rule}"
             )]
         );
+        let many = json!({"spec": vec![json!({"sizes": vec![1; 50]}); 2]});
+        assert_eq!(costs.check(&many).len(), 1, "the second is one too many");
         assert!(Costs::of(&json!({"x-kubernetes-validations": [{"rule": "self.all(a, a > 0)"}]})).is_none());
     }
 }

@@ -44,10 +44,7 @@ impl Rules {
         if self.empty {
             return Vec::new();
         }
-        let mut dear = Vec::new();
-        if let Some(costs) = &self.costs {
-            costs.check(object, "", &mut dear);
-        }
+        let dear = self.costs.as_ref().map(|costs| costs.check(object)).unwrap_or_default();
         if !dear.is_empty() {
             return dear;
         }
@@ -135,6 +132,15 @@ mod tests {
             refusals(&schema, &object(1, "b"), Some(&object(1, "a"))),
             [r#"spec.vector: Invalid value: "b": vector is immutable"#]
         );
+    }
+
+    #[test]
+    fn a_rule_that_would_take_hours_is_refused_and_not_evaluated() {
+        let rule = "self.all(a, self.all(b, self.all(c, self.all(d, a + b + c + d >= 0))))";
+        let schema = json!({"type": "object", "properties": {"sizes": {"type": "array", "items": {"type": "integer"},
+            "x-kubernetes-validations": [{"rule": rule}]}}});
+        assert_eq!(refusals(&schema, &json!({"sizes": [1, 2, 3]}), None).len(), 0);
+        assert_eq!(refusals(&schema, &json!({"sizes": vec![1; 300]}), None).len(), 1);
     }
 
     #[test]
