@@ -23,6 +23,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["frobnicate"][..],
         &["get", "ovens"],
         &["reject", "dev-to-test-1"],
+        &["reject", "dev-to-test-1", "--reason", ""],
         &["approve", "dev-to-test-1", "--wait=soon"],
         &["demo", "--pace", "-1"],
         &["get", "--kubeconfig", "a", "--server", "http://127.0.0.1:1"],
@@ -158,6 +159,7 @@ fn waiting_ends_with_what_became_of_the_promotion() {
     let ended = dev.konfidence(&["approve", "dev-to-test-1", "--wait=1s"]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     assert!(ended.stderr.contains("has not ended after 1s"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("konfidence explain promotion/dev-to-test-1 -n bakery"), "{}", ended.stderr);
     dev.until_promotion_is("dev-to-test-1", "Blocked");
 
     let waiting = dev
