@@ -73,5 +73,11 @@ async fn configs<S: PromotionStore + ?Sized>(
 
 async fn promotions<S: PromotionStore + ?Sized>(store: &S, query: Query<VectorPromotion>) -> Result<Keys, StoreError> {
     let listed = store.list(&query).await?;
-    Ok(listed.items.iter().flat_map(|promotion| affected_by_promotion(promotion)).collect())
+    // Hundreds of promotions name a handful of configs.
+    let named = listed.items.iter().map(|promotion| {
+        let namespace = promotion.metadata.namespace.as_deref().unwrap_or_default();
+        (namespace, promotion.spec.vector_promotion_config_name.as_str())
+    });
+    let named: BTreeSet<_> = named.collect();
+    Ok(named.into_iter().map(|(namespace, config)| Key::new(namespace, config)).collect())
 }

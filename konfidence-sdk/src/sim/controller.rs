@@ -13,7 +13,7 @@ use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig, VectorTemp
 
 use super::meter::{Meter, Part};
 use super::server::Server;
-use super::states::States;
+use super::states::{Mixer, States};
 use super::step::{Kind, Mishap};
 use super::view::{Asked, Grant, OwnWrites, View};
 use crate::clock::{Clock, ManualClock};
@@ -119,27 +119,33 @@ impl Controller {
         self.start();
     }
 
-    /// The first list of everything: each object touches its flows.
+    /// The first list of everything. Whatever a source, a target or a Landscape touches is named by a config or a
+    /// promotion of the same list.
     fn start(&mut self) {
         for kind in Kind::ALL {
-            self.see_all(kind);
+            for object in self.viewed(kind) {
+                self.note_source(kind, Change::Added, &object);
+                if matches!(kind, Kind::Config | Kind::Promotion) {
+                    let keys = self.touched(kind, &object);
+                    self.queue.extend(keys);
+                }
+            }
         }
     }
 
-    fn see_all(&mut self, kind: Kind) {
-        let position = kind.position(&self.cache);
-        let listing = kind.collection(self.server.store()).list_at(position, None);
-        for object in listing.map(|listing| listing.items).unwrap_or_default() {
-            self.note_source(kind, Change::Added, &object);
-            let keys = self.touched(kind, &object);
-            self.queue.extend(keys);
-        }
+    fn viewed(&self, kind: Kind) -> Vec<Arc<Document>> {
+        let listing = kind.collection(self.server.store()).list_at(kind.position(&self.cache), None);
+        listing.map(|listing| listing.items).unwrap_or_default()
     }
 
     /// The view jumps to the present; what happened in between is never seen.
     pub(super) fn relist(&mut self, kind: Kind) {
         kind.move_to(&self.cache, self.server.store().engine().revision());
-        self.see_all(kind);
+        for object in self.viewed(kind) {
+            self.note_source(kind, Change::Added, &object);
+            let keys = self.touched(kind, &object);
+            self.queue.extend(keys);
+        }
     }
 
     /// The next change of `kind` that this controller has not seen.
@@ -328,19 +334,21 @@ impl Controller {
         !self.tasks.is_empty()
     }
 
-    /// What this controller knows and is about to do, for counting states.
-    pub(super) fn hash_into(&self, states: &States, hasher: &mut impl Hasher) {
-        self.is_asleep.hash(hasher);
-        self.queue.hash(hasher);
+    /// What this controller knows and is about to do, as one number.
+    pub(super) fn state(&self, states: &States) -> u64 {
+        let mut hasher = Mixer::default();
+        self.is_asleep.hash(&mut hasher);
+        self.queue.hash(&mut hasher);
         for kind in Kind::ALL {
-            states.at(kind, kind.position(&self.cache)).hash(hasher);
+            states.at(kind, kind.position(&self.cache)).hash(&mut hasher);
         }
         for (key, task) in &self.tasks {
-            key.hash(hasher);
+            key.hash(&mut hasher);
             if let Some(asked) = &task.view.desk().asked {
-                (asked.verb, asked.kind, &asked.name).hash(hasher);
+                (asked.verb, asked.kind, &asked.name).hash(&mut hasher);
             }
         }
+        hasher.finish()
     }
 
     /// How old the views are, in revisions; for the story.

@@ -36,6 +36,7 @@ impl World {
         for (number, controller) in self.controllers.iter_mut().enumerate() {
             controller.is_asleep = number >= healthy.max(1);
         }
+        self.forget_states();
         for person in 0..self.persons.len() {
             while self.step(Step::Say { person, mishap: None })? {}
         }
@@ -149,6 +150,7 @@ impl World {
     /// Everything is delivered, everything queued is done, until nothing is left. The controllers take turns request by
     /// request, so that two of them meet in every plan.
     pub(super) fn come_to_rest(&mut self) -> Result<(), Violation> {
+        self.forget_states();
         for _ in 0..ROUNDS {
             self.step(Step::CollectGarbage)?;
             for controller in 0..self.controllers.len() {

@@ -19,9 +19,11 @@ pub(super) struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        for word in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks();
+        words.iter().for_each(|word| self.write_u64(u64::from_le_bytes(*word)));
+        if !rest.is_empty() {
             let mut padded = [0; 8];
-            padded.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
+            padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             self.write_u64(u64::from_le_bytes(padded));
         }
     }

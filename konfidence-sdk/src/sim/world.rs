@@ -37,6 +37,8 @@ pub struct World {
     pub(super) tally: Tally,
     /// After so many steps it goes no further.
     limit: u64,
+    /// By controller, while states are counted: its state since it last did something.
+    states: Vec<Option<u64>>,
 }
 
 impl World {
@@ -66,6 +68,7 @@ impl World {
             story: Story::default(),
             tally: Tally::default(),
             limit: u64::MAX,
+            states: vec![None; scenario.controllers],
             scenario: scenario.clone(),
             clock,
             server,
@@ -162,13 +165,25 @@ impl World {
     fn note_state(&mut self) {
         let Some(states) = &mut self.checker.states else { return };
         let mut hasher = Mixer::default();
-        self.controllers.iter().for_each(|controller| controller.hash_into(states, &mut hasher));
+        for (controller, known) in self.controllers.iter().zip(&mut self.states) {
+            known.get_or_insert_with(|| controller.state(states)).hash(&mut hasher);
+        }
         self.persons.iter().for_each(|person| person.hash_into(&mut hasher));
         self.server.refused().hash(&mut hasher);
         states.note(hasher.finish());
     }
 
+    /// The controllers' states have to be read anew.
+    pub(super) fn forget_states(&mut self) {
+        self.states.fill(None);
+    }
+
     fn happen(&mut self, step: Step) -> bool {
+        match step.controller() {
+            Some(controller) => self.states.iter_mut().skip(controller).take(1).for_each(|known| *known = None),
+            None if matches!(step, Step::WakeUp | Step::Wait { .. }) => self.forget_states(),
+            None => {}
+        }
         match step {
             Step::Begin { controller, flow } => self.begin(controller, flow),
             Step::Turn { controller, flow, mishap } => self.turn(controller, flow, mishap),

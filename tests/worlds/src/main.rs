@@ -11,6 +11,9 @@ use konfidence_sdk::sim::{Deed, Profile, Report, Scenario, Stopwatch, Survey};
 use konfidence_sdk::types::{SourceRef, TargetRef, VectorPromotionConfig, VectorPromotionConfigSpec};
 use rustix::time::{ClockId, clock_gettime};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "cargo xtask sim", about = "Run random worlds and check every statement of the specification in them")]
 struct Arguments {

@@ -195,7 +195,7 @@ impl Deciding<'_> {
             };
             annotations.insert(annotation::CORRECTIONS.to_owned(), corrections.to_string());
         }
-        let sequence = self.snapshot.highest_sequence().saturating_add(1);
+        let sequence = self.highest_sequence.saturating_add(1);
         if sequence > MAX_SEQUENCE {
             return Ok(Creation::Exhausted);
         }
@@ -227,7 +227,7 @@ impl Deciding<'_> {
         let newest = self.newest()?;
         let released = config.annotations().get(annotation::RELEASED).is_some_and(|uid| uid == newest.uid());
         let stands = !newest.viewed.is_terminal() || newest.viewed.was_started();
-        let is_last = newest.sequence() >= self.snapshot.highest_sequence();
+        let is_last = newest.sequence() >= self.highest_sequence;
         Overrule::of(&newest.stored).filter(|_| stands && is_last && !released).map(|overrules| (newest, overrules))
     }
 
@@ -246,7 +246,7 @@ impl Deciding<'_> {
     /// the source has moved on since: then a person's first edit is still to come.
     fn nothing_is_left(&self) -> bool {
         let is_told = |member: &Member| member.viewed.is_terminal() || source_version_of(&member.stored).is_some();
-        self.snapshot.highest_sequence() > 0 && !self.members.iter().any(is_told)
+        self.highest_sequence > 0 && !self.members.iter().any(is_told)
     }
 
     /// Until when the corrections that `member` carries count.
@@ -299,7 +299,7 @@ impl Deciding<'_> {
         flawed!(ForeignRecordIsNone: record = self.snapshot.record_on(target));
         let record_agrees = record.as_ref().map(|record| record.promotion.as_str()) == succeeded.map(Member::uid);
         let highest_member = self.members.last().map_or(0, Member::sequence);
-        let numbers_agree = self.snapshot.highest_sequence() <= highest_member;
+        let numbers_agree = self.highest_sequence <= highest_member;
         let newest_stands = self.newest().is_none_or(|newest| newest.viewed != Phase::Superseded);
         flawed!(NoR11a: record_agrees = true);
         flawed!(NoR11b: numbers_agree = true);

@@ -66,6 +66,8 @@ pub(super) struct Deciding<'a> {
     pub(super) now: Timestamp,
     /// Members in ascending order, as the plan's steps so far leave them.
     pub(super) members: Vec<Member>,
+    /// The highest number known to be handed out (R10).
+    pub(super) highest_sequence: i64,
     pub(super) plan: Plan<Step>,
     /// What became of drift; also what `explain` tells.
     pub(super) creation: Creation,
@@ -85,6 +87,7 @@ impl<'a> Deciding<'a> {
             snapshot,
             now,
             members,
+            highest_sequence: snapshot.highest_sequence(),
             plan: Plan::default(),
             creation: Creation::default(),
             was_in_progress,

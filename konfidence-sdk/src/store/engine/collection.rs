@@ -1,6 +1,5 @@
 //! The objects of one resource: reads.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -46,11 +45,7 @@ impl Collection {
     pub fn get_published(&self, namespace: &str, name: &str) -> Option<Arc<Document>> {
         self.engine.read(|state| {
             let contents = &state.contents[self.number];
-            let mut unseen = contents.history.unseen(state.published);
-            match unseen.find(|event| event.object.name() == name && event.object.namespace() == namespace) {
-                Some(event) => event.previous.clone(),
-                None => contents.get(namespace, name).cloned(),
-            }
+            past_one(contents, (namespace, name), state.published, contents.history.unseen(state.published))
         })
     }
 
@@ -62,11 +57,7 @@ impl Collection {
         self.engine.read(|state| {
             state.check_published(revision)?;
             let contents = &state.contents[self.number];
-            let mut since = contents.history.after(revision)?;
-            Ok(match since.find(|event| event.object.name() == name && event.object.namespace() == namespace) {
-                Some(event) => event.previous.clone(),
-                None => contents.get(namespace, name).cloned(),
-            })
+            Ok(past_one(contents, (namespace, name), revision, contents.history.after(revision)?))
         })
     }
 
@@ -80,7 +71,7 @@ impl Collection {
     pub fn list_published(&self, namespace: Option<&str>) -> Listing {
         self.engine.read(|state| {
             let contents = &state.contents[self.number];
-            let items = past(contents, namespace, contents.history.unseen(state.published));
+            let items = past(contents, namespace, state.published, contents.history.unseen(state.published));
             Listing { items, revision: state.published }
         })
     }
@@ -93,7 +84,7 @@ impl Collection {
         self.engine.read(|state| {
             state.check_published(revision)?;
             let contents = &state.contents[self.number];
-            Ok(Listing { items: past(contents, namespace, contents.history.after(revision)?), revision })
+            Ok(Listing { items: past(contents, namespace, revision, contents.history.after(revision)?), revision })
         })
     }
 
@@ -103,7 +94,8 @@ impl Collection {
         self.engine.read(|state| {
             let contents = &state.contents[self.number];
             let index = contents.index(name)?;
-            let items = past_by(contents, index, value, namespace, contents.history.unseen(state.published));
+            let items =
+                past_by(contents, index, value, namespace, state.published, contents.history.unseen(state.published));
             Some(Listing { items, revision: state.published })
         })
     }
@@ -123,7 +115,7 @@ impl Collection {
             state.check_published(revision)?;
             let contents = &state.contents[self.number];
             let Some(index) = contents.index(name) else { return Ok(None) };
-            let items = past_by(contents, index, value, namespace, contents.history.after(revision)?);
+            let items = past_by(contents, index, value, namespace, revision, contents.history.after(revision)?);
             Ok(Some(Listing { items, revision }))
         })
     }
@@ -198,61 +190,73 @@ fn place(object: &Document) -> (&str, &str) {
     (object.namespace(), object.name())
 }
 
-/// What the objects that changed in `since` were before: the state before the first change of each.
-fn changed<'a>(
-    namespace: Option<&str>,
-    since: impl Iterator<Item = &'a Arc<Event>>,
-) -> BTreeMap<(&'a str, &'a str), Option<&'a Arc<Document>>> {
-    let mut changed = BTreeMap::new();
-    for event in since.filter(|event| is_in(event, namespace)) {
-        changed.entry(place(&event.object)).or_insert(event.previous.as_ref());
-    }
-    changed
+/// One object as it stood at `revision`; `since` are all later events of the resource.
+///
+/// A state that was written no later than `revision` is the one that stood there, wherever it is found: among the
+/// objects, or as what an event found before it. At most one state of each object is so.
+fn past_one<'a>(
+    contents: &'a Contents,
+    (namespace, name): (&str, &str),
+    revision: u64,
+    mut since: impl Iterator<Item = &'a Arc<Event>>,
+) -> Option<Arc<Document>> {
+    let here = contents.get(namespace, name).filter(|object| object.revision() <= revision);
+    let earlier = || since.find_map(|event| replaced(event, revision).filter(|it| place(it) == (namespace, name)));
+    here.or_else(earlier).cloned()
 }
 
-/// The objects that had `value` in the index before `since`, all later events of the resource, happened: those that have
-/// it now and have not changed, and those that had it before their first change.
+/// The objects that had `value` in the index at `revision`; `since` are all later events of the resource.
 fn past_by<'a>(
     contents: &'a Contents,
     index: &IndexEntries,
-    value: &str,
-    namespace: Option<&str>,
+    value: &'a str,
+    namespace: Option<&'a str>,
+    revision: u64,
     since: impl Iterator<Item = &'a Arc<Event>>,
 ) -> Vec<Arc<Document>> {
-    let changed = changed(namespace, since);
     let here = index.places(value).filter(|place| namespace.is_none_or(|namespace| place.0 == namespace));
-    let unchanged = here.filter(|(namespace, name)| !changed.contains_key(&(namespace.as_str(), name.as_str())));
-    let mut items: Vec<_> = unchanged.filter_map(|(namespace, name)| contents.get(namespace, name).cloned()).collect();
-    let earlier = changed.values().flatten().filter(|object| index.has(object, value));
-    items.extend(earlier.copied().cloned());
-    if !changed.is_empty() {
-        items.sort_by(|one, other| place(one).cmp(&place(other)));
-    }
-    items
+    let here = here.filter_map(|(namespace, name)| contents.get(namespace, name));
+    let earlier = earlier(namespace, revision, since).filter(|object| index.has(object, value));
+    merged(here, revision, earlier)
 }
 
-/// The objects as they were before `since`, all later events of the resource, happened.
+/// The objects as they stood at `revision`; `since` are all later events of the resource.
 fn past<'a>(
     contents: &'a Contents,
-    namespace: Option<&str>,
+    namespace: Option<&'a str>,
+    revision: u64,
     since: impl Iterator<Item = &'a Arc<Event>>,
 ) -> Vec<Arc<Document>> {
-    let changed = changed(namespace, since);
-    if changed.is_empty() {
-        return items(contents, namespace);
+    let here = entries(contents, namespace).map(|(_, object)| object);
+    merged(here, revision, earlier(namespace, revision, since))
+}
+
+/// The state that an event replaced, if it was the one at `revision`.
+fn replaced(event: &Event, revision: u64) -> Option<&Arc<Document>> {
+    event.previous.as_ref().filter(|previous| previous.revision() <= revision)
+}
+
+/// The states at `revision` of the objects that changed later.
+fn earlier<'a>(
+    namespace: Option<&'a str>,
+    revision: u64,
+    since: impl Iterator<Item = &'a Arc<Event>>,
+) -> impl Iterator<Item = &'a Arc<Document>> {
+    since.filter(move |event| is_in(event, namespace)).filter_map(move |event| replaced(event, revision))
+}
+
+/// The present states that stood at `revision` already, and the earlier ones of the other objects, in order.
+fn merged<'a>(
+    here: impl Iterator<Item = &'a Arc<Document>>,
+    revision: u64,
+    earlier: impl Iterator<Item = &'a Arc<Document>>,
+) -> Vec<Arc<Document>> {
+    let mut items: Vec<_> = here.filter(|object| object.revision() <= revision).cloned().collect();
+    let unchanged = items.len();
+    items.extend(earlier.cloned());
+    if items.len() > unchanged {
+        items.sort_by(|one, other| place(one).cmp(&place(other)));
     }
-    let mut changed = changed.into_iter().peekable();
-    let mut items = Vec::new();
-    for (here, object) in entries(contents, namespace) {
-        while let Some((_, gone)) = changed.next_if(|(place, _)| *place < here) {
-            items.extend(gone.cloned());
-        }
-        match changed.next_if(|(place, _)| *place == here) {
-            Some((_, earlier)) => items.extend(earlier.cloned()),
-            None => items.push(Arc::clone(object)),
-        }
-    }
-    items.extend(changed.filter_map(|(_, gone)| gone.cloned()));
     items
 }
 
