@@ -34,6 +34,7 @@ mod resource;
 mod schema;
 mod selector;
 mod server;
+mod stack;
 mod status;
 mod table;
 mod verbs;

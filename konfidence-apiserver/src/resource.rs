@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::builtin::schemas;
 use crate::schema::{Schema, Structural};
+use crate::stack::fitting;
 
 /// A kind in one version.
 pub(crate) struct Resource {
@@ -112,6 +113,13 @@ pub(crate) const CUSTOM: &[&str] = &["delete", "deletecollection", "get", "list"
 pub(crate) const ABSENT: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// Verbs of a resource that only answers.
 pub(crate) const ASKED: &[&str] = &["create"];
+
+/// The last one who holds it may be on any stack.
+impl Drop for Resource {
+    fn drop(&mut self) {
+        fitting(self.schema.levels(), || drop(std::mem::take(&mut self.ownership)));
+    }
+}
 
 impl Resource {
     /// `group/version`, or `v1`.

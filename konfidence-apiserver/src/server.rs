@@ -1,6 +1,6 @@
 //! The server: an engine, what is served from it, and the ways to reach it.
 
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::builtin::{self, events, namespaces};
 use crate::crd;
-use crate::http::impatient::Impatient;
+use crate::http::serve::serve;
 use crate::openapi::Cache;
 use crate::registry::Registry;
 use crate::status::ApiError;
@@ -158,7 +158,8 @@ impl ApiServer {
 
     /// Serves on a port until `shutdown` is done; then open watches are ended and running requests are finished, for at
     /// most five seconds: a client that does not read its answer does not keep the server. A client that reads nothing
-    /// for thirty seconds is cut off.
+    /// for thirty seconds is cut off, and so is one that takes longer than 32 seconds over the head of a request, or than
+    /// 90 seconds to begin the next one.
     ///
     /// # Errors
     /// When the listener fails.
@@ -181,9 +182,10 @@ impl ApiServer {
             tokio::time::sleep(PATIENCE).await;
         };
         tokio::select! {
-            served = axum::serve(Impatient(listener), self.service()).with_graceful_shutdown(stop).into_future() => served,
-            () = late => Ok(()),
+            () = serve(listener, self.service(), stop) => {}
+            () = late => {}
         }
+        Ok(())
     }
 
     /// Ends open watches, as the end of [`serve`](Self::serve) does: for servers that are used in process.

@@ -298,6 +298,11 @@ impl ApiError {
         error
     }
 
+    /// 504: the client took too long over its body.
+    pub(crate) fn late() -> Self {
+        Self::generic(504, "Timeout", "Timeout: request did not complete within the allotted timeout")
+    }
+
     /// The body of the answer.
     pub(crate) fn to_status(&self) -> Value {
         let mut status = json!({

@@ -133,6 +133,164 @@ async fn nesting_over_ten_thousand_is_refused_with_400_for_every_verb_and_encodi
     assert_eq!(get(&server, &one).await.body["data"], json!({"a": ""}));
 }
 
+/// A kind with a part of any shape.
+fn open_kind() -> Value {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"type": "object", "properties": {"spec": open, "status": open}});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "loaves.bakery.example"}, "spec": {"group": "bakery.example", "scope": "Namespaced",
+        "names": {"plural": "loaves", "singular": "loaf", "kind": "Loaf", "listKind": "LoafList"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const LOAVES: &str = "/apis/bakery.example/v1/namespaces/default/loaves";
+
+/// A value in so many lists.
+fn lists(levels: usize) -> String {
+    format!("{}1{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+/// A value in so many objects.
+fn objects(levels: usize) -> String {
+    format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels))
+}
+
+/// A loaf of which the whole is nested two levels deeper than `layers`.
+fn loaf(name: &str, layers: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"bakery.example/v1","kind":"Loaf","metadata":{{"name":"{name}"}},"spec":{{"x":{layers}}}}}"#
+    )
+}
+
+/// The answer as text: what it says is nested too deep for a test to parse.
+async fn text(server: &ApiServer, method: &str, path: &str, content_type: &str, body: String) -> (u16, String) {
+    let request = Request::builder().method(method).uri(path).header("content-type", content_type);
+    let request = request.body(Body::from(body)).expect("a request");
+    let response = server.service().oneshot(request).await.expect("the service never fails");
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+    (code, String::from_utf8(bytes.to_vec()).expect("UTF-8"))
+}
+
+#[tokio::test]
+async fn objects_nested_ten_thousand_deep_are_taken_by_every_verb_and_shown_by_lists_and_watches() {
+    const JSON: &str = "application/json";
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    assert_eq!(json_request(&server, "POST", DEFINITIONS, &open_kind()).await.code, 201);
+    let mut watch = Watch::open(&server, &format!("{LOAVES}?watch=true")).await;
+    let before = resident_memory();
+    // Objects in objects have an owner for each of their fields, and of ten thousand that takes a debug build minutes.
+    for (name, layers) in [("lists", lists(9_998)), ("objects", objects(1_500))] {
+        let one = format!("{LOAVES}/{name}");
+        let mut selected = Watch::open(&server, &format!("{LOAVES}?watch=true&labelSelector=a=b")).await;
+        let (code, shown) = text(&server, "POST", LOAVES, JSON, loaf(name, &layers)).await;
+        assert_eq!(code, 201, "{}", &shown[..300.min(shown.len())]);
+        for path in [&one, LOAVES] {
+            let (code, shown) = text(&server, "GET", path, JSON, String::new()).await;
+            assert!(code == 200 && shown.contains(&layers), "{path}");
+        }
+        let line = watch.next_line().await.expect("open");
+        assert!(line.starts_with(br#"{"type":"ADDED""#) && String::from_utf8_lossy(&line).contains(&layers));
+
+        let labelled = r#"{"metadata":{"labels":{"a":"b"}}}"#.to_owned();
+        let json_patch = format!(r#"[{{"op":"add","path":"/spec/y","value":{layers}}}]"#);
+        let status = format!(r#"{{"status":{{"x":{layers}}}}}"#);
+        for (method, path, content_type, body) in [
+            ("PATCH", one.clone(), "application/merge-patch+json", labelled),
+            ("PATCH", one.clone(), "application/json-patch+json", json_patch),
+            ("PATCH", format!("{one}/status"), "application/merge-patch+json", status),
+            (
+                "PATCH",
+                format!("{one}?fieldManager=anna&force=true"),
+                "application/apply-patch+yaml",
+                loaf(name, &layers),
+            ),
+        ] {
+            let (code, shown) = text(&server, method, &path, content_type, body).await;
+            assert!(code == 200 && shown.contains(&layers), "{code} {method} {path}");
+            assert!(watch.next_line().await.is_some_and(|line| line.starts_with(br#"{"type":"MODIFIED""#)));
+        }
+        assert!(selected.next_line().await.is_some_and(|line| line.starts_with(br#"{"type":"ADDED""#)));
+        let (code, _) = text(&server, "DELETE", &one, JSON, String::new()).await;
+        assert_eq!(code, 200);
+        assert!(watch.next_line().await.is_some_and(|line| line.starts_with(br#"{"type":"DELETED""#)));
+    }
+    let grown = resident_memory().saturating_sub(before);
+    assert!(grown < 300 << 20, "{grown} bytes");
+    // The definition and all of its objects go, on whatever stack.
+    assert_eq!(text(&server, "POST", LOAVES, JSON, loaf("last", &lists(9_998))).await.0, 201);
+    let name = "loaves.bakery.example";
+    assert_eq!(json_request(&server, "DELETE", &format!("{DEFINITIONS}/{name}"), &json!({})).await.code, 200);
+    assert_eq!(get(&server, LOAVES).await.code, 404);
+}
+
+#[tokio::test]
+async fn what_a_patch_nests_deeper_than_ten_thousand_is_refused_with_422_as_on_a_real_server() {
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    assert_eq!(json_request(&server, "POST", DEFINITIONS, &open_kind()).await.code, 201);
+    let (code, _) = text(&server, "POST", LOAVES, "application/json", loaf("rye", &lists(6_000))).await;
+    assert_eq!(code, 201);
+    let innermost = format!("/spec/x{}", "/0".repeat(6_000));
+    for (levels, wanted, why) in [
+        (3_998, 200, ""),
+        (3_999, 422, "couldn't get version/kind; json parse error: invalid character '[' exceeded max depth"),
+        (4_000, 422, "the server rejected our request due to an error in our request"),
+        (9_990, 422, "the server rejected our request due to an error in our request"),
+    ] {
+        let body = format!(r#"[{{"op":"replace","path":"{innermost}","value":{}}}]"#, lists(levels));
+        let path = format!("{LOAVES}/rye?dryRun=All");
+        let (code, shown) = text(&server, "PATCH", &path, "application/json-patch+json", body).await;
+        assert!(code == wanted && shown.contains(why), "{levels}: {code} {}", &shown[shown.len() - 300..]);
+    }
+}
+
+#[tokio::test]
+async fn who_owns_fields_that_are_too_deep_to_be_noted_is_not_noted() {
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    assert_eq!(json_request(&server, "POST", DEFINITIONS, &open_kind()).await.code, 201);
+    // Lists are owned as a whole, so here only the outer objects count.
+    let layers = format!(r#"{{"a":{}}}"#, lists(9_997));
+    let (code, shown) = text(&server, "POST", LOAVES, "application/json", loaf("rye", &layers)).await;
+    assert!(code == 201 && shown.contains(r#""f:x":{".":{},"f:a":{}}"#));
+}
+
+#[tokio::test]
+async fn schemas_nested_hundreds_deep_are_served_and_those_that_take_all_memory_refused() {
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    let kind = |levels: usize| {
+        let mut kind = open_kind();
+        kind["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!("schema");
+        let begin = r#"{"type":"object","properties":{"a":"#.repeat(levels);
+        let schema = format!(r#"{begin}{{"type":"string"}}{}"#, "}}".repeat(levels));
+        kind.to_string().replace(r#""schema""#, "\u{0}").replacen('\u{0}', r#""schema""#, 1).replace('\u{0}', &schema)
+    };
+    let before = resident_memory();
+    let (code, shown) = text(&server, "POST", DEFINITIONS, "application/json", kind(4_000)).await;
+    assert!(code == 422 && shown.contains("nested too deep"), "{code} {}", &shown[..500]);
+    let (code, shown) = text(&server, "POST", DEFINITIONS, "application/json", kind(300)).await;
+    assert_eq!(code, 201, "{shown}");
+    let loaf = |value: &str| {
+        let layers = objects(300).replace('1', value);
+        let layers = layers.strip_prefix('{').expect("an object").to_owned();
+        format!(r#"{{"apiVersion":"bakery.example/v1","kind":"Loaf","metadata":{{"name":"rye"}},{layers}"#)
+    };
+    let (code, shown) = text(&server, "POST", LOAVES, "application/json", loaf("1")).await;
+    assert!(code == 422 && shown.contains("must be of type string"), "{code}");
+    let (code, _) = text(&server, "POST", LOAVES, "application/json", loaf(r#""1""#)).await;
+    assert_eq!(code, 201);
+    for path in ["/openapi/v3/apis/bakery.example/v1", "/openapi/v2"] {
+        assert_eq!(text(&server, "GET", path, "application/json", String::new()).await.0, 200, "{path}");
+    }
+    let grown = resident_memory().saturating_sub(before);
+    assert!(grown < 300 << 20, "{grown} bytes");
+}
+
 #[tokio::test]
 async fn a_thousand_watches_see_every_change_and_hold_up_nobody() {
     let _alone = ALONE.lock().await;

@@ -1,10 +1,12 @@
 //! What changed between two states, field by field.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::fieldset::{Element, FieldSet};
 use super::shape::{self, Shape};
-use crate::schema::Structural;
+use crate::schema::{ListType, Structural};
 
 /// The fields that differ between an old and a new state.
 #[derive(Debug, Default)]
@@ -22,20 +24,43 @@ impl Comparison {
 
 /// Compares two states of one object.
 pub(super) fn compare(old: &Value, new: &Value, schema: &Structural) -> Comparison {
-    let mut comparison = Comparison::default();
-    walk(Some(old), Some(new), Some(schema), &mut Vec::new(), &mut comparison);
-    comparison
+    walk(Some(old), Some(new), Some(schema)).below
 }
 
-fn walk(
-    old: Option<&Value>,
-    new: Option<&Value>,
-    schema: Option<&Structural>,
-    path: &mut Vec<Element>,
-    found: &mut Comparison,
-) {
+/// What happened to a value as a whole.
+#[derive(Clone, Copy)]
+enum Change {
+    Added,
+    Modified,
+    Removed,
+}
+
+/// What differs of a value.
+#[derive(Default)]
+struct Difference {
+    whole: Option<Change>,
+    below: Comparison,
+}
+
+impl Comparison {
+    /// Takes in what differs of the value below `element`.
+    fn take(&mut self, element: &Element, difference: Difference) {
+        let Difference { whole, below } = difference;
+        match whole {
+            Some(Change::Added) => self.added.set_member(element.clone()),
+            Some(Change::Modified) => self.modified.set_member(element.clone()),
+            Some(Change::Removed) => self.removed.set_member(element.clone()),
+            None => {}
+        }
+        self.added.set_below(element, below.added);
+        self.modified.set_below(element, below.modified);
+        self.removed.set_below(element, below.removed);
+    }
+}
+
+fn walk(old: Option<&Value>, new: Option<&Value>, schema: Option<&Structural>) -> Difference {
     if old == new {
-        return;
+        return Difference::default();
     }
     let shape_of = |value: Option<&Value>| value.map(|value| shape::shape(schema, value));
     let empty = |value: Option<&Value>| match value {
@@ -44,74 +69,55 @@ fn walk(
         Some(Value::Null) | None => true,
         Some(_) => false,
     };
+    let whole = match (old, new) {
+        (None, _) => Change::Added,
+        (_, None) => Change::Removed,
+        _ => Change::Modified,
+    };
     // An empty map and a missing one are told apart, so both sides empty is a leaf.
     let leaf = empty(old) && empty(new);
-    match (shape_of(old), shape_of(new)) {
+    let below = match (shape_of(old), shape_of(new)) {
         (Some(Shape::Fields), Some(Shape::Fields) | None) | (None, Some(Shape::Fields)) if !leaf => {
-            fields(old, new, schema, path, found);
+            fields(old, new, schema)
         }
         (Some(Shape::Items(_)), Some(Shape::Items(_)) | None) | (None, Some(Shape::Items(_))) if !leaf => {
-            items(old, new, schema, path, found);
+            items(old, new, schema)
         }
-        _ => {
-            match (old, new) {
-                (None, _) => found.added.insert(path),
-                (_, None) => found.removed.insert(path),
-                _ => found.modified.insert(path),
-            }
-            return;
-        }
-    }
-    match (old, new) {
-        (None, _) => found.added.insert(path),
-        (_, None) => found.removed.insert(path),
-        _ => {}
-    }
+        _ => return Difference { whole: Some(whole), below: Comparison::default() },
+    };
+    Difference { whole: Some(whole).filter(|whole| !matches!(whole, Change::Modified)), below }
 }
 
-fn fields(
-    old: Option<&Value>,
-    new: Option<&Value>,
-    schema: Option<&Structural>,
-    path: &mut Vec<Element>,
-    found: &mut Comparison,
-) {
+fn fields(old: Option<&Value>, new: Option<&Value>, schema: Option<&Structural>) -> Comparison {
     let (old, new) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
     let both = old.into_iter().flatten().chain(new.into_iter().flatten());
     let mut names: Vec<&String> = both.map(|(name, _)| name).collect();
     names.sort();
     names.dedup();
+    let mut found = Comparison::default();
     for name in names {
-        path.push(Element::Field(name.clone()));
-        let of = |side: Option<&'_ serde_json::Map<String, Value>>| side.and_then(|fields| fields.get(name)).cloned();
-        walk(of(old).as_ref(), of(new).as_ref(), shape::field(schema, name), path, found);
-        path.pop();
+        let (old, new) = (old.and_then(|fields| fields.get(name)), new.and_then(|fields| fields.get(name)));
+        found.take(&Element::Field(name.clone()), walk(old, new, shape::field(schema, name)));
     }
+    found
 }
 
-fn items(
-    old: Option<&Value>,
-    new: Option<&Value>,
-    schema: Option<&Structural>,
-    path: &mut Vec<Element>,
-    found: &mut Comparison,
-) {
-    let Some(list) = schema.map(|one| &one.list) else { return };
+fn items(old: Option<&Value>, new: Option<&Value>, schema: Option<&Structural>) -> Comparison {
+    let mut found = Comparison::default();
+    let Some(list) = schema.map(|one| &one.list) else { return found };
     let below = shape::items(schema);
-    let keyed = |side: Option<&Value>| -> Vec<(Element, Value)> {
-        let all = side.and_then(Value::as_array).into_iter().flatten();
-        all.map(|item| (shape::element(list, below, item), item.clone())).collect()
-    };
-    let (old, new) = (keyed(old), keyed(new));
-    let of = |side: &[(Element, Value)], element: &Element| {
-        side.iter().find(|(one, _)| one == element).map(|(_, item)| item.clone())
-    };
-    let mut elements: Vec<&Element> = old.iter().chain(&new).map(|(element, _)| element).collect();
-    elements.sort();
-    elements.dedup();
-    for element in elements {
-        path.push(element.clone());
-        walk(of(&old, element).as_ref(), of(&new, element).as_ref(), below, path, found);
-        path.pop();
+    let (old, new) = (keyed(old, list, below), keyed(new, list, below));
+    for element in old.keys().chain(new.keys().filter(|element| !old.contains_key(*element))) {
+        found.take(element, walk(old.get(element).copied(), new.get(element).copied(), below));
     }
+    found
+}
+
+/// The items of a list by what tells them apart; of two that nothing tells apart the first.
+fn keyed<'a>(side: Option<&'a Value>, list: &ListType, schema: Option<&Structural>) -> BTreeMap<Element, &'a Value> {
+    let mut keyed = BTreeMap::new();
+    for item in side.and_then(Value::as_array).into_iter().flatten() {
+        keyed.entry(shape::element(list, schema, item)).or_insert(item);
+    }
+    keyed
 }

@@ -107,9 +107,27 @@ impl FieldSet {
         self.children.iter().filter(|(_, set)| !set.is_empty()).map(|(element, _)| element)
     }
 
-    /// Makes an element of this level a member, or drops it.
+    /// Makes an element of this level a member.
     pub(super) fn set_member(&mut self, element: Element) {
         self.members.insert(element);
+    }
+
+    /// Adds paths below an element.
+    pub(super) fn set_below(&mut self, element: &Element, set: Self) {
+        if set.is_empty() {
+            return;
+        }
+        let merged = match self.children.remove(element) {
+            Some(present) => present.union(&set),
+            None => set,
+        };
+        self.children.insert(element.clone(), merged);
+    }
+
+    /// How many elements its longest path has.
+    pub(super) fn levels(&self) -> usize {
+        let below = self.children.values().map(Self::levels).max().unwrap_or_default();
+        if below == 0 { usize::from(!self.members.is_empty()) } else { below + 1 }
     }
 
     /// Maps what lies below an element.
@@ -123,13 +141,13 @@ impl FieldSet {
     /// All paths of both.
     #[must_use]
     pub(super) fn union(&self, other: &Self) -> Self {
-        let mut result = self.clone();
-        result.members.extend(other.members.iter().cloned());
-        for (element, set) in &other.children {
-            let merged = result.children.get(element).map_or_else(|| set.clone(), |own| own.union(set));
-            result.children.insert(element.clone(), merged);
-        }
-        result
+        let own = self.children.iter().map(|(element, set)| {
+            let merged = other.children.get(element).map_or_else(|| set.clone(), |theirs| set.union(theirs));
+            (element.clone(), merged)
+        });
+        let theirs = other.children.iter().filter(|(element, _)| !self.children.contains_key(*element));
+        let theirs = theirs.map(|(element, set)| (element.clone(), set.clone()));
+        Self { members: self.members.union(&other.members).cloned().collect(), children: own.chain(theirs).collect() }
     }
 
     /// The paths that are in both.

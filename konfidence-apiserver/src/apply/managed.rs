@@ -3,10 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::fieldset::FieldSet;
+use crate::stack::DEEPEST;
 
 /// Entries of plain updates beyond this many are folded into one, the oldest first, so that a thousand writers do not
 /// make an object of a megabyte.
 const MOST_UPDATERS: usize = 10;
+
+/// How many levels of an object an entry's fields are below: the object, its metadata, the list, the entry, `fieldsV1`.
+const LEVELS_ABOVE: usize = 5;
 
 /// Whose fields: an identity is a name, how it writes, through which subresource, and for updates in which version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +107,8 @@ impl Managed {
 
     /// Writes the entries into an object's metadata.
     pub(super) fn write_to(mut self, object: &mut Value) {
+        // The real server stores an object that it cannot read again, or leaves such an entry out; it is left out here.
+        self.0.retain(|entry| LEVELS_ABOVE + entry.fields.levels() <= DEEPEST);
         self.fold_oldest();
         self.0.sort_by(|a, b| {
             let key = |entry: &Entry| {

@@ -1,6 +1,6 @@
 //! Laying an applied configuration over the live object.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::fieldset::Element;
 use super::shape::{self, Shape};
@@ -10,15 +10,17 @@ use crate::schema::{ListType, Structural};
 pub(super) fn merge(live: &Value, config: &Value, schema: Option<&Structural>) -> Value {
     match (shape::shape(schema, config), live, config) {
         (Shape::Fields, Value::Object(live), Value::Object(config)) => {
-            let mut merged: Map<String, Value> = live.clone();
-            for (name, value) in config {
-                let below = match live.get(name) {
-                    Some(present) => merge(present, value, shape::field(schema, name)),
-                    None => value.clone(),
-                };
-                merged.insert(name.clone(), below);
-            }
-            Value::Object(merged)
+            // Each value is copied once: a copy of the whole at each level is too much of a value that is nested deep.
+            let present = live.iter().map(|(name, present)| {
+                let wanted = config.get(name);
+                (
+                    name,
+                    wanted.map_or_else(|| present.clone(), |value| merge(present, value, shape::field(schema, name))),
+                )
+            });
+            let new = config.iter().filter(|(name, _)| !live.contains_key(*name));
+            let merged = present.chain(new.map(|(name, value)| (name, value.clone())));
+            Value::Object(merged.map(|(name, value)| (name.clone(), value)).collect())
         }
         (Shape::Items(list), Value::Array(live), Value::Array(config)) => {
             Value::Array(merge_items(live, config, list, shape::items(schema)))

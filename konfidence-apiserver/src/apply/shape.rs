@@ -65,34 +65,34 @@ pub(super) fn element(list: &ListType, schema: Option<&Structural>, item: &Value
 
 /// All fields that `object` sets: what an applier owns by applying it.
 pub(super) fn fields_of(object: &Value, schema: &Structural) -> FieldSet {
-    let mut set = FieldSet::default();
-    collect(object, Some(schema), &mut Vec::new(), &mut set);
-    set
+    below(object, Some(schema)).unwrap_or_default()
 }
 
-fn collect(value: &Value, schema: Option<&Structural>, path: &mut Vec<Element>, set: &mut FieldSet) {
+/// The fields that are set below a value; `None`: it is one as a whole.
+fn below(value: &Value, schema: Option<&Structural>) -> Option<FieldSet> {
+    let mut set = FieldSet::default();
     match (shape(schema, value), value) {
         (Shape::Fields, Value::Object(fields)) => {
-            for (name, below) in fields {
-                path.push(Element::Field(name.clone()));
-                collect(below, field(schema, name), path, set);
-                let empty = below.is_null() || below.as_object().is_some_and(Map::is_empty);
-                if empty || !is_named(schema, name) {
-                    set.insert(path);
+            for (name, value) in fields {
+                let element = Element::Field(name.clone());
+                let inner = below(value, field(schema, name));
+                let empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+                if inner.is_none() || empty || !is_named(schema, name) {
+                    set.set_member(element.clone());
                 }
-                path.pop();
+                set.set_below(&element, inner.unwrap_or_default());
             }
         }
         (Shape::Items(list), Value::Array(all)) => {
             for item in all {
-                path.push(element(list, items(schema), item));
-                collect(item, items(schema), path, set);
-                set.insert(path);
-                path.pop();
+                let element = element(list, items(schema), item);
+                set.set_member(element.clone());
+                set.set_below(&element, below(item, items(schema)).unwrap_or_default());
             }
         }
-        _ => set.insert(path),
+        _ => return None,
     }
+    Some(set)
 }
 
 /// The set with every struct field in it that has an owned field below: owning `spec.x` owns the place `spec`.

@@ -15,6 +15,7 @@ use crate::http::Call;
 use crate::json::{list, seconds, text};
 use crate::resource::{Resource, View};
 use crate::server::Api;
+use crate::stack::fitting;
 use crate::status::{ApiError, ApiResult};
 
 /// How long the contents of a deleted namespace are left alone.
@@ -166,6 +167,11 @@ async fn finish(api: &Arc<Api>, namespaces: &Collection, name: &str, mut left: V
 
 /// Deletes everything in the namespace; if nothing is left, the namespace too.
 fn sweep(api: &Api, namespaces: &Collection, name: &str) -> Left {
+    // This is nobody's request, and what is in the namespace may be nested deep.
+    fitting(api.engine.nesting(), || delete_all(api, namespaces, name))
+}
+
+fn delete_all(api: &Api, namespaces: &Collection, name: &str) -> Left {
     let mut left = Vec::new();
     let (mut resources, mut finalizers) = (Vec::new(), BTreeMap::<String, usize>::new());
     let mut seen: Vec<(String, String)> = Vec::new();

@@ -17,6 +17,7 @@ use crate::apply::{self, Manager};
 use crate::json::{list, seconds, text};
 use crate::resource::Resource;
 use crate::server::Api;
+use crate::stack::fitting;
 use crate::status::{ApiError, ApiResult};
 
 /// Holds a definition until its objects are gone.
@@ -223,6 +224,11 @@ fn note_progress(crds: &Collection, name: &str) {
 
 /// The objects that are left and wait for their finalizers; `None`: none are, and the definition is gone.
 fn sweep(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> {
+    // After the first time this is nobody's request, and the objects may be nested deep.
+    fitting(api.engine.nesting(), || delete_all(api, crds, name))
+}
+
+fn delete_all(api: &Api, crds: &Collection, name: &str) -> Option<(Collection, u64)> {
     let crd = crds.get("", name)?;
     if let Some(objects) = installed(api, crd.json()) {
         for object in objects.list(None).items {
@@ -301,7 +307,7 @@ fn merge_conditions(status: &mut Value, fresh: &Value) {
 /// that is kept.
 pub(crate) fn resume(api: &Arc<Api>) {
     for crd in collection(api).into_iter().flat_map(|crds| crds.list(None).items) {
-        install(api, crd.json(), 0);
+        fitting(crd.nesting(), || install(api, crd.json(), 0));
         if crd.json().pointer("/metadata/deletionTimestamp").is_some() {
             finish(api, crd.name());
         }

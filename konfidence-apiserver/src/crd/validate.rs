@@ -9,6 +9,10 @@ use crate::schema::{Schema, Structural};
 use crate::table::is_valid_path;
 use crate::verbs::validate::names;
 
+/// How long the paths of all schemas of a version may be together, in bytes. A real server has no such bound; from about
+/// a thousand levels on it takes seconds for each request, or runs into its deadline.
+const MOST_SPRAWL: usize = 16 << 20;
+
 /// Everything that is wrong with a definition; `old` is its present state on an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = Vec::new();
@@ -201,6 +205,13 @@ fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
             "" => FieldError::required(format!("{at}.type"), "must not be empty at the root"),
             other => FieldError::invalid(format!("{at}.type"), other, "must be object at the root"),
         });
+        return;
+    }
+    if Schema::sprawl(schema) > MOST_SPRAWL {
+        let why = format!(
+            "its schemas are nested too deep: the paths of all of them together are longer than {MOST_SPRAWL} bytes"
+        );
+        errors.push(FieldError::forbidden(at, why));
         return;
     }
     check_structure(schema, at, true, errors);

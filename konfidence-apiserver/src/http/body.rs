@@ -1,7 +1,8 @@
 //! Bodies of requests: bounded, decoded, with every unknown trick refused in one sentence.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::time::Duration;
 
 use axum::body::Body;
 use http::HeaderMap;
@@ -12,24 +13,29 @@ use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
 use super::{protobuf, syntax};
-use crate::field::{child, quoted};
+use crate::field::quoted;
+use crate::stack::DEEPEST;
 use crate::status::{ApiError, ApiResult};
 
 /// Bodies beyond this many bytes are refused with 413.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 
-/// Values nested deeper than this are refused with 400: every walk over an object is as deep as the object.
-const DEPTH: usize = 128;
-
 /// Bodies beyond this many bytes are not even read to their end before they are refused.
 const MOST_READ: usize = 64 * 1024 * 1024;
+
+/// How long a body may take, as on a real server.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Reads a whole body. One that is too long is read on and thrown away, up to a bound: a client that is still sending
 /// would otherwise see a broken connection instead of the answer.
 ///
 /// # Errors
-/// 413 when it is too long, 400 when it breaks off.
-pub(crate) async fn read(mut body: Body) -> ApiResult<Vec<u8>> {
+/// 413 when it is too long, 400 when it breaks off, 504 when it does not come in time.
+pub(crate) async fn read(body: Body) -> ApiResult<Vec<u8>> {
+    tokio::time::timeout(PATIENCE, whole(body)).await.unwrap_or_else(|_| Err(ApiError::late()))
+}
+
+async fn whole(mut body: Body) -> ApiResult<Vec<u8>> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::bad_request(format!("the body cannot be read: {error}")))?;
@@ -102,14 +108,24 @@ pub(crate) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Decoded, Unread
 /// # Errors
 /// Why it does not parse.
 pub(crate) fn json(body: &[u8]) -> Result<Decoded, String> {
-    let duplicates = RefCell::new(Vec::new());
-    let seed = Strict { path: String::new(), depth: 0, yaml: false, duplicates: &duplicates };
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = seed
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| syntax::error(body).unwrap_or_else(|| error.to_string()))?;
-    Ok(Decoded { value, twice: Twice { fields: duplicates.into_inner(), ..Twice::default() } })
+    let mut fields = Vec::new();
+    let value = syntax::parse(body, |field| {
+        if field.twice {
+            fields.push(field.path());
+        }
+    })?;
+    Ok(Decoded { value, twice: Twice { fields, ..Twice::default() } })
+}
+
+/// How many levels a body of this media type may turn out to have.
+pub(crate) fn levels(headers: &HeaderMap, body: &[u8]) -> usize {
+    let is_yaml = media_type(headers).ends_with("yaml") && !begins_as_json(body);
+    // A level of YAML takes a byte at least.
+    if is_yaml { body.len().min(DEEPEST) } else { syntax::levels(body) }
+}
+
+fn begins_as_json(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'{')
 }
 
 /// A YAML body of one document.
@@ -120,111 +136,64 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Decoded, String> {
     let refused = |error: &dyn fmt::Display| format!("yaml: {}", error.to_string().lines().next().unwrap_or_default());
     let text = std::str::from_utf8(body).map_err(|error| refused(&error))?;
     // Clients that speak YAML may send JSON, which is YAML; the JSON parser is the faster and stricter one.
-    if text.trim_start().starts_with('{')
+    if begins_as_json(body)
         && let Ok(decoded) = json(body)
         && decoded.twice.fields.is_empty()
     {
         return Ok(decoded);
     }
-    let duplicates = RefCell::new(Vec::new());
-    let last_wins = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, last_wins, |deserializer| {
-        Strict { path: String::new(), depth: 0, yaml: true, duplicates: &duplicates }.deserialize(deserializer)
-    })
-    .map_err(|error| refused(&error))?;
-    Ok(Decoded { value, twice: Twice { keys: duplicates.into_inner(), ..Twice::default() } })
+    let (keys, too_deep) = (RefCell::new(Vec::new()), Cell::new(false));
+    let options = serde_saphyr::options! {
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        // Depth is counted below, where it can be told in the real server's words; a body is bounded by its length.
+        budget: serde_saphyr::budget! {
+            max_depth: 2 * DEEPEST,
+            flow_nesting_limit: 2 * DEEPEST,
+            max_nodes: LIMIT,
+            max_events: 2 * LIMIT,
+        },
+    };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        Strict { levels: 0, keys: &keys, too_deep: &too_deep }.deserialize(deserializer)
+    });
+    if too_deep.get() {
+        return Err(format!("yaml: exceeded max depth of {DEEPEST}"));
+    }
+    let value = value.map_err(|error| refused(&error))?;
+    Ok(Decoded { value, twice: Twice { keys: keys.into_inner(), ..Twice::default() } })
 }
 
 /// In which order a JSON body names these paths; the second time counts for those that are named twice.
 pub(crate) fn order(body: &[u8], paths: &[String]) -> Vec<String> {
-    let met = RefCell::new(Vec::new());
-    let seed = Met { path: String::new(), paths, places: &met };
+    let step = |byte: u8| matches!(byte, b'.' | b'[');
+    let deepest =
+        paths.iter().map(|path| path.bytes().filter(|byte| step(*byte)).count() + 1).max().unwrap_or_default();
+    let mut met = Vec::new();
     // The body has been read before.
-    let _ = seed.deserialize(&mut serde_json::Deserializer::from_slice(body));
-    met.into_inner()
-}
-
-/// Notes where it comes along.
-struct Met<'a> {
-    path: String,
-    paths: &'a [String],
-    places: &'a RefCell<Vec<String>>,
-}
-
-impl<'de> DeserializeSeed<'de> for Met<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Met<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let mut at = 0;
-        let below = |at| Met { path: format!("{}[{at}]", self.path), paths: self.paths, places: self.places };
-        while items.next_element_seed(below(at))?.is_some() {
-            at += 1;
+    let _ = syntax::parse(body, |field| {
+        if field.levels() <= deepest {
+            met.extend(Some(field.path()).filter(|path| paths.contains(path)));
         }
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(name) = entries.next_key::<String>()? {
-            let path = child(&self.path, &name);
-            if self.paths.contains(&path) {
-                self.places.borrow_mut().push(path.clone());
-            }
-            entries.next_value_seed(Met { path, paths: self.paths, places: self.places })?;
-        }
-        Ok(())
-    }
+    });
+    met
 }
 
-/// Builds a [`Value`], notes duplicate fields, and stops at a depth at which no honest object is.
+/// Builds a [`Value`] from YAML, notes keys that are set twice, and stops where it is too deep.
+#[derive(Clone, Copy)]
 struct Strict<'a> {
-    path: String,
-    depth: usize,
-    yaml: bool,
-    duplicates: &'a RefCell<Vec<String>>,
+    levels: usize,
+    keys: &'a RefCell<Vec<String>>,
+    too_deep: &'a Cell<bool>,
 }
 
 impl Strict<'_> {
-    fn below<E: serde::de::Error>(&self, path: String) -> Result<Self, E> {
-        if self.depth >= DEPTH {
+    /// For what is in a value.
+    fn below<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.levels >= DEEPEST {
+            self.too_deep.set(true);
             return Err(E::custom("exceeded max depth"));
         }
-        Ok(Self { path, depth: self.depth + 1, yaml: self.yaml, duplicates: self.duplicates })
+        Ok(Self { levels: self.levels + 1, ..self })
     }
 }
 
@@ -280,33 +249,24 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
         let mut all = Vec::new();
-        while let Some(item) = items.next_element_seed(self.below(format!("{}[{}]", self.path, all.len()))?)? {
+        while let Some(item) = items.next_element_seed(below)? {
             all.push(item);
         }
         Ok(Value::Array(all))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
         let mut fields = Map::new();
-        loop {
-            let (name, line) = if self.yaml {
-                let Some(key) = entries.next_key::<Spanned<String>>()? else { break };
-                (key.value, key.defined.line())
-            } else {
-                let Some(name) = entries.next_key::<String>()? else { break };
-                (name, 0)
-            };
-            let path = child(&self.path, &name);
+        while let Some(key) = entries.next_key::<Spanned<String>>()? {
+            let name = key.value;
             if fields.contains_key(&name) {
-                self.duplicates.borrow_mut().push(if self.yaml {
-                    format!("line {line}: key {} already set in map", quoted(&name))
-                } else {
-                    path.clone()
-                });
+                let line = key.defined.line();
+                self.keys.borrow_mut().push(format!("line {line}: key {} already set in map", quoted(&name)));
             }
-            let value = entries.next_value_seed(self.below(path)?)?;
-            fields.insert(name, value);
+            fields.insert(name, entries.next_value_seed(below)?);
         }
         Ok(Value::Object(fields))
     }
@@ -331,13 +291,20 @@ mod tests {
     }
 
     #[test]
-    fn bodies_nested_ten_thousand_deep_are_refused_and_break_nothing() {
-        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
-            let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
-            assert!(json(deep.as_bytes()).is_err() && yaml(deep.as_bytes()).is_err());
-        }
-        let lines: Vec<String> = (0..2_000).map(|depth| format!("{}a:", " ".repeat(depth))).collect();
-        assert!(yaml(lines.join("\n").as_bytes()).is_err());
+    fn yaml_is_read_as_deep_as_json_and_refused_where_it_is_deeper() {
+        let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        let listed = |levels: usize| format!("{}1", "- ".repeat(levels));
+        let tree = |levels: usize| (0..levels).map(|level| " ".repeat(level) + "a:\n").collect::<String>();
+        crate::stack::fitting(DEEPEST, || {
+            for text in [nested(DEEPEST), listed(DEEPEST), tree(2_000)] {
+                let value = yaml(text.as_bytes()).expect("parses").value;
+                assert!(konfidence_sdk::store::engine::nesting(&value) >= 2_000);
+            }
+            for text in [nested(DEEPEST + 1), listed(DEEPEST + 1)] {
+                let why = yaml(text.as_bytes()).err();
+                assert_eq!(why.as_deref(), Some("yaml: exceeded max depth of 10000"));
+            }
+        });
     }
 
     #[test]

@@ -3,13 +3,14 @@
 pub(crate) mod accept;
 pub(crate) mod body;
 mod health;
-pub(crate) mod impatient;
 mod order;
 pub(crate) mod params;
 pub(crate) mod path;
 pub(crate) mod protobuf;
 pub(crate) mod respond;
+pub(crate) mod serve;
 pub(crate) mod syntax;
+mod timed;
 pub(crate) mod user;
 mod yaml;
 
@@ -20,7 +21,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use futures::FutureExt;
-use http::{HeaderMap, Method, Response};
+use http::{HeaderMap, Method, Response, StatusCode};
 
 use self::accept::{Accept, Encoding};
 use self::params::Params;
@@ -29,6 +30,7 @@ use self::respond::Reply;
 use self::user::User;
 use crate::registry::Served;
 use crate::server::Api;
+use crate::stack::fitting;
 use crate::status::{ApiError, ApiResult};
 use crate::{discovery, openapi, verbs};
 
@@ -85,20 +87,21 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body>
         encoding = Encoding::Pretty;
     }
     tracing::debug!(method = %request.method(), uri = %request.uri(), "a request");
-    // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
-    let answered = AssertUnwindSafe(answer(&api, request, accept)).catch_unwind().await;
-    let reply = match answered {
-        Ok(Ok(reply)) => reply,
-        Ok(Err(error)) => Reply::error(&error),
-        Err(_) => {
-            tracing::error!("a request handler panicked");
-            Reply::error(&ApiError::internal("the server panicked while it handled the request; this is a bug"))
-        }
-    };
     // A refusal is neither a table nor metadata alone.
-    match refusals {
+    let write = |reply: Reply| match refusals {
         None if reply.is_refusal() => reply.regardless().into_response(encoding),
         _ => reply.into_response(encoding),
+    };
+    // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
+    let answered = AssertUnwindSafe(answer(&api, request, accept, &write)).catch_unwind().await;
+    match answered {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => write(Reply::error(&error)),
+        Err(_) => {
+            tracing::error!("a request handler panicked");
+            let why = "the server panicked while it handled the request; this is a bug";
+            write(Reply::error(&ApiError::internal(why)))
+        }
     }
 }
 
@@ -113,11 +116,18 @@ fn wants_pretty(request: &Request) -> bool {
     agent.is_some_and(|agent| ["curl", "Wget", "Mozilla/5.0"].iter().any(|known| agent.starts_with(known)))
 }
 
-async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> ApiResult<Reply> {
+/// Answers a request. `write` turns what is answered into HTTP; that is done where there is the stack for it.
+async fn answer(
+    api: &Arc<Api>,
+    request: Request,
+    accept: ApiResult<Accept>,
+    write: &impl Fn(Reply) -> Response<Body>,
+) -> ApiResult<Response<Body>> {
     let served = api.registry.served();
     let parts = path::parts(request.uri().path()).ok_or_else(ApiError::no_such_path)?;
-    if let Some(reply) = root(api, &served, &parts, &request, &accept) {
-        return reply;
+    let stored = api.engine.nesting();
+    if let Some(response) = fitting(stored, || root(api, &served, &parts, &request, &accept).map(|it| it.map(write))) {
+        return response;
     }
     let mut target = path::target(&served, &parts, request.method())?;
     let (head, body) = request.into_parts();
@@ -132,19 +142,22 @@ async fn answer(api: &Arc<Api>, request: Request, accept: ApiResult<Accept>) -> 
     let accept = Accept::of_resource(&head.headers, target.resource.custom, params.watch, streams)?;
     let user = User::of(&head.headers);
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
-    let warnings = Mutex::default();
-    let call = Call { target, params, accept, user, headers: head.headers, body, warnings };
-    let reply = verbs::run(api, &head.method, &call);
+    let levels = body::levels(&head.headers, &body);
+    let call = Call { target, params, accept, user, headers: head.headers, body, warnings: Mutex::default() };
+    // Written before it is waited for: whoever gives up waiting drops bytes, and no value that needs a stack.
+    let response = fitting(levels.max(api.engine.nesting()), || {
+        let reply = verbs::run(api, &head.method, &call).unwrap_or_else(|error| Reply::error(&error));
+        write(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    });
     if head.method != Method::GET && head.method != Method::HEAD {
         // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
         let kept = api.engine.committed().await.map_err(ApiError::unkept);
         // What was refused because nothing can be written was certainly not.
-        if !matches!(&reply, Err(refused) if refused.code == 503) {
+        if response.status() != StatusCode::SERVICE_UNAVAILABLE {
             kept?;
         }
     }
-    let reply = reply.unwrap_or_else(|error| Reply::error(&error));
-    Ok(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    Ok(response)
 }
 
 /// Everything that is no resource: discovery, `OpenAPI`, health, version.

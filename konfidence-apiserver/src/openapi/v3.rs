@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use konfidence_sdk::store::engine::nesting;
 use serde_json::{Map, Value, json};
 
 use crate::builtin::schemas::definitions;
 use crate::registry::Served;
 use crate::resource::Resource;
+use crate::stack::fitting;
 
 /// Documents that have been made, by group and version, each with the resources that it was made from.
 #[derive(Default)]
@@ -16,6 +18,13 @@ pub(crate) struct Cache(Mutex<BTreeMap<(String, String), Made>>);
 struct Made {
     from: Vec<Arc<Resource>>,
     document: Value,
+}
+
+/// The document holds the schemas, which may be nested deep.
+impl Drop for Made {
+    fn drop(&mut self) {
+        fitting(nesting(&self.document), || drop(self.document.take()));
+    }
 }
 
 /// Schemas that every document refers to.

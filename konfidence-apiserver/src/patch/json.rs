@@ -1,9 +1,12 @@
 //! JSON patch (RFC 6902).
 
+use json_patch::jsonptr::Pointer;
 use json_patch::{AddOperation, Patch, PatchOperation};
+use konfidence_sdk::store::engine::nesting;
 use serde_json::Value;
 
 use crate::http::body;
+use crate::stack::DEEPEST;
 use crate::status::{ApiError, ApiResult};
 
 /// The real server takes at most so many operations.
@@ -84,14 +87,31 @@ pub(crate) fn apply(patch: Option<&Patch>, object: &mut Value) -> ApiResult<()> 
             }
             other => other.clone(),
         };
+        if deepest(&operation, &next) > DEEPEST + 1 {
+            return Err(ApiError::patch_failed());
+        }
         json_patch::patch(&mut next, &[operation]).map_err(|_| ApiError::patch_failed())?;
     }
     *object = next;
     Ok(())
 }
 
+/// How many levels there are where an operation has put its value. A value of one level more than may be is put together
+/// by the real server, too, and refused as what it is; beyond that the patch fails.
+fn deepest(operation: &PatchOperation, object: &Value) -> usize {
+    let there = |path: &Pointer| object.pointer(path.as_str()).map_or(0, nesting);
+    let (path, levels) = match operation {
+        PatchOperation::Add(add) => (&add.path, nesting(&add.value)),
+        PatchOperation::Replace(replace) => (&replace.path, nesting(&replace.value)),
+        PatchOperation::Copy(copy) => (&copy.path, there(&copy.from)),
+        PatchOperation::Move(moved) => (&moved.path, there(&moved.from)),
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => return 0,
+    };
+    path.tokens().count() + levels
+}
+
 /// Whether `path` is a field of an object that is there.
-fn has_place(object: &Value, path: &json_patch::jsonptr::Pointer) -> bool {
+fn has_place(object: &Value, path: &Pointer) -> bool {
     path.parent().and_then(|parent| object.pointer(parent.as_str())).is_some_and(Value::is_object)
 }
 

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{FORMAT, OpenError};
+use crate::http::syntax;
+use crate::stack::fitting;
 
 /// Memory for pages. All objects are in the engine, so the database is read once and then only written.
 const CACHE: usize = 16 << 20;
@@ -93,7 +95,7 @@ impl Database {
             let told = || format!("the {plural} {name:?} in namespace {namespace:?}");
             let bytes = all.open(&[group, plural, namespace, name], value.value());
             let object =
-                bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).ok_or_else(|| wrong(path, &told()))?;
+                bytes.and_then(|bytes| syntax::parse(bytes, |_| ()).ok()).ok_or_else(|| wrong(path, &told()))?;
             let kind = resources.get_mut(&(group.to_owned(), plural.to_owned()));
             kind.ok_or_else(|| damaged(format!("{} is of a kind that is not there", told())))?.1.push(object);
         }
@@ -131,7 +133,7 @@ impl Database {
                 let object = &record.event.object;
                 let place = (group, plural, object.namespace(), object.name());
                 if record.is_kept() {
-                    let json = serde_json::to_vec(object.json()).map_err(invalid)?;
+                    let json = fitting(object.nesting(), || serde_json::to_vec(object.json())).map_err(invalid)?;
                     let value = all.seal(&[group, plural, place.2, place.3], &json);
                     all.forget(objects.insert(place, value.as_slice())?.map(|old| checksum(old.value())));
                 } else {

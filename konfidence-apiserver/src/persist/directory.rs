@@ -11,6 +11,7 @@ use konfidence_sdk::store::engine::{Journal, Record, Saved};
 use super::OpenError;
 use super::database::Database;
 use super::mark::Mark;
+use crate::stack::{DEEPEST, fitting};
 
 const LOCK: &str = "lock";
 const OBJECTS: &str = "objects.redb";
@@ -64,7 +65,12 @@ impl Directory {
         let Some(last) = records.last().map(|record| record.event.revision) else { return Ok(()) };
         let database = match &mut self.database {
             Some(database) => database,
-            empty => empty.insert(open_database(&self.path.join(OBJECTS)).map_err(io::Error::other)?.0),
+            empty => {
+                let path = self.path.join(OBJECTS);
+                // What it holds is known already, and goes where there is the stack for it.
+                let opened = fitting(DEEPEST, || open_database(&path).map(|(database, _)| database));
+                empty.insert(opened.map_err(io::Error::other)?)
+            }
         };
         // A commit that failed may have reached the disk all the same.
         if database.revision() < last {

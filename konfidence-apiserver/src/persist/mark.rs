@@ -47,11 +47,15 @@ impl Mark {
             read => read.map_err(OpenError::io(path))?,
         }
         let [name, format, revision, sum] = words(bytes);
-        if name != NAME || sum != checksum([name, format, revision]) {
-            return Err(OpenError::damaged(path, "its checksum is wrong"));
+        if name != NAME {
+            return Err(OpenError::damaged(path, "it does not say what it is"));
         }
+        // What follows the number of a newer format, and how it is checked, is not known here.
         if format > FORMAT {
             return Err(OpenError::Newer { path: path.to_owned(), found: format, known: FORMAT });
+        }
+        if sum != checksum([name, format, revision]) {
+            return Err(OpenError::damaged(path, "its checksum is wrong"));
         }
         Ok(revision)
     }

@@ -26,6 +26,7 @@ use std::path::Path;
 use konfidence_sdk::store::engine::{Engine, Options};
 
 pub use self::error::OpenError;
+use crate::stack::{DEEPEST, fitting};
 
 /// The newest format that this version reads and writes.
 const FORMAT: u64 = 1;
@@ -55,7 +56,10 @@ const FORMAT: u64 = 1;
 /// When another process uses the directory, when what is in it is damaged or of a newer format, and when the system does
 /// not let it be read and written.
 pub fn open(directory: &Path, options: Options) -> Result<Engine, OpenError> {
-    let (directory, saved) = directory::Directory::open(directory)?;
-    let path = directory.path().to_owned();
-    Engine::restore(options, saved, Box::new(directory)).map_err(|error| OpenError::damaged(&path, error))
+    // What is there may be nested deep.
+    fitting(DEEPEST, || {
+        let (directory, saved) = directory::Directory::open(directory)?;
+        let path = directory.path().to_owned();
+        Engine::restore(options, saved, Box::new(directory)).map_err(|error| OpenError::damaged(&path, error))
+    })
 }

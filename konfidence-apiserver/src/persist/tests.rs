@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use konfidence_sdk::store::Precondition;
 use konfidence_sdk::store::engine::{Collection, EngineError, Listing, ResourceType, Scope, seeded};
 use redb::{ReadableDatabase, TableDefinition};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::stack::{DEEPEST, fitting};
 
 /// A folder that goes with its test.
 struct Folder(PathBuf);
@@ -122,6 +123,26 @@ fn what_was_written_is_there_again_to_the_last_field() {
 }
 
 #[test]
+fn what_is_nested_ten_thousand_deep_is_there_again() {
+    let folder = Folder::new();
+    let engine = folder.open().unwrap();
+    let mut pages = json!(1);
+    for _ in 0..9_998 {
+        pages = Value::Array(vec![pages]);
+    }
+    fitting(DEEPEST, || {
+        let menu = json!({"metadata": {"namespace": "bakery", "name": "deep"}, "spec": {"pages": pages}});
+        menus(&engine).create(menu, Scope::Main).unwrap();
+        drop(pages);
+    });
+    block_on(engine.committed()).unwrap();
+    let listing = menus(&engine).list_published(None);
+    drop(engine);
+    let again = held(&folder.open().unwrap());
+    assert!(fitting(DEEPEST, || again == listing));
+}
+
+#[test]
 fn a_second_user_of_the_directory_is_refused() {
     let folder = Folder::new();
     let engine = folder.open().unwrap();
@@ -228,7 +249,12 @@ fn every_byte_of_the_revision_counts() {
         let mut damaged = bytes.clone();
         damaged[place] ^= 4;
         fs::write(&path, damaged).unwrap();
-        folder.is_damaged("checksum");
+        match place {
+            0..8 => folder.is_damaged("what it is"),
+            // A number that is wrong looks like one that is newer: how that is checked cannot be known.
+            8..16 => assert!(matches!(folder.refusal(), OpenError::Newer { .. })),
+            _ => folder.is_damaged("checksum"),
+        }
     }
     fs::write(&path, &bytes[..20]).unwrap();
     folder.is_damaged("too short");
@@ -242,6 +268,14 @@ fn a_newer_format_is_refused_by_its_number_wherever_it_is_written() {
     let newer = |refused: OpenError| matches!(refused, OpenError::Newer { found: 7, known: 1, .. });
     let copy = folder.copy();
     fs::write(copy.0.join("revision"), mark::encode(7, 3)).unwrap();
+    assert!(newer(copy.refusal()));
+    // A newer format need not have its checksum where this one has it, nor the same one.
+    let mut other = mark::encode(7, 3).to_vec();
+    other[24..].fill(0);
+    fs::write(copy.0.join("revision"), &other).unwrap();
+    assert!(newer(copy.refusal()));
+    other.extend([9; 40]);
+    fs::write(copy.0.join("revision"), &other).unwrap();
     assert!(newer(copy.refusal()));
 
     let facts = TableDefinition::<&str, u64>::new("facts");

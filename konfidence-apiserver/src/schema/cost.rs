@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::field::{FieldError, FieldErrors, child};
+use super::path::Place;
+use crate::field::{FieldError, FieldErrors};
 
 /// Turns of all macros of an object's rules: the real server's budget for them.
 const MOST_TURNS: usize = 10_000_000;
@@ -46,15 +47,15 @@ impl Costs {
     /// A refusal for each rule with which those of `object` could take too many turns.
     pub(super) fn check(&self, object: &Value) -> FieldErrors {
         let mut errors = Vec::new();
-        self.add(object, "", &mut 0, &mut errors);
+        self.add(object, &Place::Root, &mut 0, &mut errors);
         errors
     }
 
-    fn add(&self, value: &Value, path: &str, turns: &mut usize, errors: &mut FieldErrors) {
+    fn add(&self, value: &Value, path: &Place<'_>, turns: &mut usize, errors: &mut FieldErrors) {
         for (rule, depth) in &self.rules {
             *turns = turns.saturating_add(longest(value).saturating_pow(*depth));
             if *turns > MOST_TURNS {
-                let field = if path.is_empty() { "<nil>" } else { path };
+                let field = if matches!(path, Place::Root) { "<nil>".to_owned() } else { path.to_string() };
                 let why =
                     format!("no further validation rules will be run due to call cost exceeds limit for rule: {rule}");
                 errors.push(FieldError::invalid(field, Value::from(super::kind_of(value)), why));
@@ -62,18 +63,18 @@ impl Costs {
         }
         for (name, below) in &self.fields {
             if let Some(value) = value.get(name) {
-                below.add(value, &child(path, name), turns, errors);
+                below.add(value, &Place::Field(path, name), turns, errors);
             }
         }
         match (&self.each, value) {
             (Some(each), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
-                    each.add(item, &format!("{path}[{index}]"), turns, errors);
+                    each.add(item, &Place::Index(path, index), turns, errors);
                 }
             }
             (Some(each), Value::Object(entries)) => {
                 for (key, entry) in entries {
-                    each.add(entry, &child(path, key), turns, errors);
+                    each.add(entry, &Place::Field(path, key), turns, errors);
                 }
             }
             _ => {}

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Structural;
+use super::path::Place;
 use super::walk::walk;
 use crate::field::{FieldError, FieldErrors, child};
 use crate::json::text;
@@ -10,9 +11,9 @@ use crate::verbs::validate::names;
 
 /// Adds everything that is wrong with the embedded objects of `value`.
 pub(super) fn check(value: &Value, schema: &Structural, errors: &mut FieldErrors) {
-    walk(value, schema, "", &mut |value, schema, at| {
+    walk(value, schema, &Place::Root, &mut |value, schema, at| {
         if schema.embedded && value.is_object() {
-            object(value, at, errors);
+            object(value, &at.to_string(), errors);
         }
     });
 }

@@ -25,10 +25,12 @@ mod walk;
 
 pub(crate) use structural::{ListType, Structural};
 
+use konfidence_sdk::store::engine::{SHALLOW, nesting};
 use kube::core::cel::CompiledSchema;
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrors};
+use crate::stack::fitting;
 
 /// A compiled schema of one version of a kind.
 pub(crate) struct Schema {
@@ -40,6 +42,20 @@ pub(crate) struct Schema {
     /// Of the status alone, and how it is written.
     status: Option<(values::Values, Value)>,
     rules: rules::Rules,
+    /// How deep the source is nested, and with it all of the others.
+    levels: usize,
+}
+
+/// The last one who holds a schema may be on any stack.
+impl Drop for Schema {
+    fn drop(&mut self) {
+        if self.levels > SHALLOW {
+            fitting(self.levels, || {
+                drop((self.source.take(), std::mem::take(&mut self.structure), self.status.take()));
+                (self.values, self.rules) = (values::Values::none(), rules::Rules::compile(&Value::Null));
+            });
+        }
+    }
 }
 
 impl std::fmt::Debug for Schema {
@@ -61,6 +77,7 @@ impl Schema {
             structure: Structural::parse(&source),
             values: values::Values::compile(&source)?,
             rules: rules::Rules::compile(&source),
+            levels: nesting(&source),
             source,
         })
     }
@@ -88,7 +105,36 @@ impl Schema {
             values: values::Values::none(),
             status: None,
             rules: rules::Rules::compile(&Value::Null),
+            levels: 0,
         }
+    }
+
+    /// How deep a stack has to be to go through the schema.
+    pub(crate) fn levels(&self) -> usize {
+        self.levels
+    }
+
+    /// How long the paths of all schemas in a schema are together, in bytes. What is compiled of them holds the paths, so
+    /// with deep schemas it would outgrow its source by far.
+    pub(crate) fn sprawl(source: &Value) -> usize {
+        let (mut sum, mut left) = (0_usize, vec![(source, 0)]);
+        while let Some((schema, path)) = left.pop() {
+            sum = sum.saturating_add(path);
+            for (keyword, below) in schema.as_object().into_iter().flatten() {
+                let path = path + keyword.len() + 1;
+                match (keyword.as_str(), below) {
+                    ("properties" | "definitions", Value::Object(all)) => {
+                        left.extend(all.iter().map(|(name, below)| (below, path + name.len() + 1)));
+                    }
+                    ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
+                        left.extend(all.iter().map(|below| (below, path + 2)));
+                    }
+                    ("items" | "additionalProperties" | "not", below) => left.push((below, path)),
+                    _ => {}
+                }
+            }
+        }
+        sum
     }
 
     /// Drops every `null` that only means "not set".

@@ -3,6 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::Structural;
+use super::path::Place;
 use super::values::wrong_type;
 use super::walk::walk;
 use crate::field::{FieldError, FieldErrors};
@@ -12,7 +13,7 @@ const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// Adds every number that does not fit the type or the format of its schema.
 pub(super) fn check(value: &Value, schema: &Structural, errors: &mut FieldErrors) {
-    walk(value, schema, "", &mut |value, schema, at| {
+    walk(value, schema, &Place::Root, &mut |value, schema, at| {
         let Value::Number(number) = value else { return };
         match schema.kind.as_deref() {
             Some("integer") => integer(number, schema, at, errors),
@@ -27,7 +28,7 @@ pub(super) fn check(value: &Value, schema: &Structural, errors: &mut FieldErrors
     });
 }
 
-fn integer(number: &Number, schema: &Structural, at: &str, errors: &mut FieldErrors) {
+fn integer(number: &Number, schema: &Structural, at: &Place<'_>, errors: &mut FieldErrors) {
     let format = schema.format.as_deref().filter(|format| matches!(*format, "int32" | "int64"));
     let whole = number.as_i64().or_else(|| {
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)?;
@@ -37,8 +38,8 @@ fn integer(number: &Number, schema: &Structural, at: &str, errors: &mut FieldErr
         // Such a number is read as a float. Where it is no whole one, that has been told.
         if number.as_f64().is_some_and(|float| float.fract() == 0.0) {
             errors.push(match format {
-                Some(format) => wrong_type(at, format, "float64"),
-                None => wrong_type(at, "integer", "number"),
+                Some(format) => wrong_type(&at.to_string(), format, "float64"),
+                None => wrong_type(&at.to_string(), "integer", "number"),
             });
         }
         errors.push(out_of_range("integer", format, at));
@@ -49,7 +50,7 @@ fn integer(number: &Number, schema: &Structural, at: &str, errors: &mut FieldErr
     }
 }
 
-fn out_of_range(kind: &str, format: Option<&str>, at: &str) -> FieldError {
+fn out_of_range(kind: &str, format: Option<&str>, at: &Place<'_>) -> FieldError {
     let format = format.map_or_else(|| "(default format)".to_owned(), |format| format!("with format {format}"));
     FieldError::invalid("<nil>", "", format!("Checked value must be of type {kind} {format} in {at}"))
 }

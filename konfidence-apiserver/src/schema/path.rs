@@ -1,5 +1,7 @@
 //! Paths of fields, as the real server writes them: `spec.steps[0].name`.
 
+use std::fmt;
+
 use jsonschema::paths::{Location, LocationSegment};
 
 use crate::field::child;
@@ -19,6 +21,28 @@ pub(super) fn join<'a>(segments: impl IntoIterator<Item = LocationSegment<'a>>) 
         }
     }
     path
+}
+
+/// Where a walk through a value is. It is written out only where something is to be said of it: all paths of a deep value
+/// together are longer than the value by far.
+pub(super) enum Place<'a> {
+    /// At the value itself.
+    Root,
+    /// At a field.
+    Field(&'a Place<'a>, &'a str),
+    /// At an item of a list.
+    Index(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Self::Root, name) => f.write_str(name),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Index(above, index) => write!(f, "{above}[{index}]"),
+        }
+    }
 }
 
 /// One step of a field path.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Structural;
-use crate::field::child;
+use super::path::Place;
 use crate::resource::METADATA;
 
 /// Drops every field that the schema does not know and gives back the path of each: what `fieldValidation` warns of or
@@ -13,35 +13,35 @@ use crate::resource::METADATA;
 /// describe them.
 pub(super) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
     let mut dropped = Vec::new();
-    walk(object, schema, "", true, &mut dropped);
+    walk(object, schema, &Place::Root, true, &mut dropped);
     dropped
 }
 
 /// As [`prune`], for a value that is a part of an object.
 pub(super) fn prune_part(value: &mut Value, schema: &Structural) -> Vec<String> {
     let mut dropped = Vec::new();
-    walk(value, schema, "", schema.embedded, &mut dropped);
+    walk(value, schema, &Place::Root, schema.embedded, &mut dropped);
     dropped
 }
 
-fn walk(value: &mut Value, schema: &Structural, at: &str, resource: bool, dropped: &mut Vec<String>) {
+fn walk(value: &mut Value, schema: &Structural, at: &Place<'_>, resource: bool, dropped: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, field| {
-                let path = child(at, name);
+                let here = Place::Field(at, name);
                 if resource && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
                     // The metadata of the object itself is looked at before.
                     if name == "metadata" && schema.embedded && field.is_object() {
-                        walk(field, &METADATA.structure, &path, false, dropped);
+                        walk(field, &METADATA.structure, &here, false, dropped);
                     }
                     return true;
                 }
                 if let Some(schema) = schema.field(name) {
-                    walk(field, schema, &path, schema.embedded, dropped);
+                    walk(field, schema, &here, schema.embedded, dropped);
                 } else if schema.preserve_unknown {
                     // Below an unknown field nothing is known, so nothing can be unknown.
                 } else {
-                    dropped.push(path);
+                    dropped.push(here.to_string());
                     return false;
                 }
                 true
@@ -50,7 +50,7 @@ fn walk(value: &mut Value, schema: &Structural, at: &str, resource: bool, droppe
         Value::Array(items) => {
             if let Some(schema) = schema.items.as_deref() {
                 for (index, item) in items.iter_mut().enumerate() {
-                    walk(item, schema, &format!("{at}[{index}]"), schema.embedded, dropped);
+                    walk(item, schema, &Place::Index(at, index), schema.embedded, dropped);
                 }
             }
         }

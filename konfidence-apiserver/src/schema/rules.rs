@@ -3,13 +3,16 @@
 use std::sync::{Mutex, PoisonError};
 
 use kube::core::cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::cost::Costs;
 use super::path::{Step, steps};
 use super::values::kind_of;
 use super::{Structural, ratchet};
 use crate::field::{FieldError, FieldErrorType, FieldErrors};
+
+/// How many levels of schemas the library compiles, less a few.
+const MOST_LEVELS: usize = 60;
 
 /// The compiled rules of a schema.
 pub(super) struct Rules {
@@ -23,7 +26,10 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn compile(schema: &Value) -> Self {
         Self {
-            compiled: compile_schema(schema),
+            compiled: match cut(schema, MOST_LEVELS) {
+                Some(cut) => compile_schema(&cut),
+                None => compile_schema(schema),
+            },
             evaluator: Mutex::new(Validator::new()),
             costs: Costs::of(schema),
             empty: !has_rules(schema),
@@ -99,6 +105,37 @@ fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
 /// Objects and lists are too long to be shown in a refusal.
 fn scalar(value: &Value) -> Option<Value> {
     (!value.is_object() && !value.is_array()).then(|| value.clone())
+}
+
+/// A schema without what is more than so many levels below it and has no rules; `None`: there is nothing of that. Of
+/// rules that are deeper the library says that it cannot compile them.
+fn cut(schema: &Value, levels: usize) -> Option<Value> {
+    let Value::Object(fields) = schema else { return None };
+    let cut_all = |all: &Map<String, Value>| {
+        let cut = all.iter().map(|(name, below)| Some((name.clone(), cut(below, levels.checked_sub(1)?)?)));
+        let cut: Map<String, Value> = cut.flatten().collect();
+        (!cut.is_empty()).then(|| Value::Object(all.clone().into_iter().chain(cut).collect()))
+    };
+    let mut changed = Map::new();
+    for (keyword, below) in fields {
+        match keyword.as_str() {
+            "properties" | "items" | "additionalProperties" if levels == 0 && !has_rules(below) => {
+                changed.insert(keyword.clone(), Value::Null);
+            }
+            "properties" | "items" | "additionalProperties" if levels == 0 => {}
+            "properties" => changed.extend(below.as_object().and_then(cut_all).map(|cut| (keyword.clone(), cut))),
+            "items" | "additionalProperties" => {
+                changed.extend(cut(below, levels.saturating_sub(1)).map(|cut| (keyword.clone(), cut)));
+            }
+            _ => {}
+        }
+    }
+    if changed.is_empty() {
+        return None;
+    }
+    let kept = fields.iter().filter(|(keyword, _)| !changed.contains_key(*keyword));
+    let kept: Map<String, Value> = kept.map(|(keyword, value)| (keyword.clone(), value.clone())).collect();
+    Some(Value::Object(kept.into_iter().chain(changed.into_iter().filter(|(_, value)| !value.is_null())).collect()))
 }
 
 fn has_rules(schema: &Value) -> bool {

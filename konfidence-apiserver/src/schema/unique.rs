@@ -2,29 +2,30 @@
 
 use serde_json::{Map, Value};
 
+use super::path::Place;
 use super::{ListType, Structural};
-use crate::field::{FieldError, FieldErrors, child};
+use crate::field::{FieldError, FieldErrors};
 
 /// Every entry that a set or map list holds a second time.
 pub(super) fn check(value: &Value, schema: &Structural) -> FieldErrors {
     let mut errors = Vec::new();
-    walk(value, schema, "", &mut errors);
+    walk(value, schema, &Place::Root, &mut errors);
     errors
 }
 
-fn walk(value: &Value, schema: &Structural, at: &str, errors: &mut FieldErrors) {
+fn walk(value: &Value, schema: &Structural, at: &Place<'_>, errors: &mut FieldErrors) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
                 if let Some(schema) = schema.field(name) {
-                    walk(field, schema, &child(at, name), errors);
+                    walk(field, schema, &Place::Field(at, name), errors);
                 }
             }
         }
         Value::Array(items) => {
             let mut seen: Vec<Value> = Vec::new();
             for (index, item) in items.iter().enumerate() {
-                let at = format!("{at}[{index}]");
+                let at = Place::Index(at, index);
                 let identity = match &schema.list {
                     ListType::Atomic => None,
                     ListType::Set => Some(item.clone()),
@@ -32,7 +33,7 @@ fn walk(value: &Value, schema: &Structural, at: &str, errors: &mut FieldErrors) 
                 };
                 if let Some(identity) = identity {
                     if seen.contains(&identity) {
-                        errors.push(FieldError::duplicate(at.clone(), identity));
+                        errors.push(FieldError::duplicate(at.to_string(), identity));
                     } else {
                         seen.push(identity);
                     }

@@ -1,6 +1,6 @@
 //! Patches: JSON patch, merge patch, strategic merge, and apply.
 
-use konfidence_sdk::store::engine::Document;
+use konfidence_sdk::store::engine::{self, Document};
 use serde_json::{Value, json};
 
 use super::prepare::{self, Origin};
@@ -10,12 +10,13 @@ use crate::field::FieldError;
 use crate::http::body::Twice;
 use crate::http::params::FieldValidation;
 use crate::http::respond::Reply;
-use crate::http::{Call, body};
+use crate::http::{Call, body, syntax};
 use crate::json::text;
 use crate::patch::{self, strategic};
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::server::Api;
+use crate::stack::DEEPEST;
 use crate::status::{ApiError, ApiResult};
 
 const CUSTOM: &[&str] =
@@ -127,6 +128,10 @@ fn plain(
         patch(&mut wanted)?;
         let refused =
             |why: String| ApiError::invalid("", "", "", &vec![FieldError::invalid("patch", show(&wanted), why)]);
+        if engine::nesting(&wanted) > DEEPEST {
+            let why = syntax::error(wanted.to_string().as_bytes()).unwrap_or_default();
+            return Err(refused(format!("couldn't get version/kind; json parse error: {why}")));
+        }
         if strategic {
             if let Some(why) = super::validate::unrestorable(resource, &wanted) {
                 return Err(refused(why));

@@ -22,6 +22,7 @@ use crate::json::list;
 use crate::resource::Resource;
 use crate::selector::Selection;
 use crate::server::Api;
+use crate::stack::fitting;
 use crate::status::{ApiError, ApiResult};
 use crate::table;
 
@@ -173,7 +174,8 @@ impl Stream {
                 return None;
             }
             if let Some(line) = self.pending.pop_front() {
-                return Some(self.write(line));
+                let levels = self.api.engine.nesting();
+                return Some(fitting(levels, || self.write(line)));
             }
             let event = tokio::select! {
                 biased;
@@ -183,7 +185,7 @@ impl Stream {
                 _ = tick(self.bookmarks.as_mut()) => None,
             };
             match event {
-                Some(Ok(event)) => self.take(&event),
+                Some(Ok(event)) => fitting(self.api.engine.nesting(), || self.take(&event)),
                 Some(Err(error)) => {
                     self.over = true;
                     return Some(error_line(&expired(&self.resource, error)));

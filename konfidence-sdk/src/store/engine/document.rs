@@ -17,14 +17,15 @@ pub struct Document {
     name: Box<str>,
     revision: u64,
     size: usize,
+    nesting: usize,
     parsed: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl Document {
     pub(super) fn new(json: Value, revision: u64) -> Self {
-        let size = size(&json);
+        let Extent { size, nesting } = extent(&json);
         let (namespace, name) = (text(&json, "namespace").into(), text(&json, "name").into());
-        Self { json, namespace, name, revision, size, parsed: OnceLock::new() }
+        Self { json, namespace, name, revision, size, nesting, parsed: OnceLock::new() }
     }
 
     /// The whole object.
@@ -40,6 +41,12 @@ impl Document {
     /// About how much memory it takes, in bytes.
     pub(super) fn size(&self) -> usize {
         self.size
+    }
+
+    /// How deep it is nested: one level for the object, one more for each object or list in another. Whatever goes
+    /// through it by calling itself (a copy, a comparison, serialization) needs a stack for as many levels.
+    pub fn nesting(&self) -> usize {
+        self.nesting
     }
 
     /// `metadata.namespace`; empty for cluster-scoped objects.
@@ -65,11 +72,16 @@ impl Document {
     /// The object as `K`. Every caller gets the same `Arc`.
     ///
     /// # Errors
-    /// Why the object does not parse as `K`.
+    /// Why the object does not parse as `K`; nested deeper than [`SHALLOW`] levels it does not, as it would not if it
+    /// came over the wire.
     pub fn parse<K: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<K>, Arc<str>> {
         type Parsed<K> = Result<Arc<K>, Arc<str>>;
-        let parse =
-            || -> Parsed<K> { K::deserialize(&self.json).map(Arc::new).map_err(|error| error.to_string().into()) };
+        let parse = || -> Parsed<K> {
+            if self.nesting > SHALLOW {
+                return Err(format!("it is nested {} levels deep, and {SHALLOW} are read", self.nesting).into());
+            }
+            K::deserialize(&self.json).map(Arc::new).map_err(|error| error.to_string().into())
+        };
         match self.parsed.get_or_init(|| Box::new(parse())).downcast_ref::<Parsed<K>>() {
             Some(parsed) => parsed.clone(),
             // Somebody reads the same object as two Rust types: the first one keeps the place.
@@ -78,15 +90,61 @@ impl Document {
     }
 }
 
-/// What a value takes besides the place that it stands in: a text its bytes, a field its name and a share of a tree.
-fn size(value: &Value) -> usize {
+/// Values nested no deeper than this fit any thread's stack. It is the bound that `serde_json` has for what it parses.
+pub const SHALLOW: usize = 128;
+
+/// How deep a value is nested; 0 for a text, a number, `true`, `null`.
+pub fn nesting(value: &Value) -> usize {
+    extent(value).nesting
+}
+
+struct Extent {
+    /// What a value takes besides the place that it stands in: a text its bytes, a field its name and a share of a tree.
+    size: usize,
+    nesting: usize,
+}
+
+/// Not recursive: the value may be deeper than the stack.
+fn extent(value: &Value) -> Extent {
     const PLACE: usize = size_of::<Value>();
     const FIELD: usize = PLACE + size_of::<String>();
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(|item| PLACE + size(item)).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| FIELD + name.len() + size(value)).sum(),
+    let mut extent = Extent { size: 0, nesting: 0 };
+    let mut left = vec![(value, 0)];
+    while let Some((value, above)) = left.pop() {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => continue,
+            Value::String(text) => {
+                extent.size += text.len();
+                continue;
+            }
+            Value::Array(items) => {
+                extent.size += PLACE * items.len();
+                left.extend(items.iter().map(|item| (item, above + 1)));
+            }
+            Value::Object(fields) => {
+                extent.size += fields.keys().map(|name| FIELD + name.len()).sum::<usize>();
+                left.extend(fields.values().map(|value| (value, above + 1)));
+            }
+        }
+        extent.nesting = extent.nesting.max(above + 1);
+    }
+    extent
+}
+
+/// The last one who holds a state may be any thread, and to drop a value takes a stack as deep as the value.
+impl Drop for Document {
+    fn drop(&mut self) {
+        if self.nesting <= SHALLOW {
+            return;
+        }
+        let mut left = vec![self.json.take()];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(fields) => left.extend(fields.into_iter().map(|(_, value)| value)),
+                _ => {}
+            }
+        }
     }
 }
 

@@ -25,7 +25,6 @@ use std::time::Duration;
 use futures::channel::oneshot;
 use serde_json::Value;
 
-use super::document::Document;
 use super::state::{Place, State};
 use super::{Change, Engine, EngineError, Event, Options, ResourceType, Shared};
 
@@ -133,6 +132,7 @@ impl Engine {
         let mut state = State::new(entropy, history);
         state.unpublished = Some(Unpublished::default());
         state.restore(saved)?;
+        let nesting = Arc::clone(&state.nesting);
         let state = Arc::new(Mutex::new(state));
         let commits = Arc::new(Commits { state: Arc::clone(&state), bell: Condvar::new(), gate: RwLock::new(()) });
         let thread = std::thread::Builder::new().name("journal".into()).spawn({
@@ -144,7 +144,13 @@ impl Engine {
             name: "journal".into(),
             why: "the system starts no more threads",
         })?;
-        Ok(Self(Arc::new(Shared { clock, collector, state, journal: Some(Keeper { commits, thread: Some(thread) }) })))
+        Ok(Self(Arc::new(Shared {
+            clock,
+            collector,
+            state,
+            nesting,
+            journal: Some(Keeper { commits, thread: Some(thread) }),
+        })))
     }
 
     /// Waits until everything that has been written so far is kept and seen by all. Without a journal that is so at once.
@@ -210,7 +216,7 @@ impl State {
 
     fn restore_object(&mut self, number: usize, json: Value) -> Result<(), RestoreError> {
         let revision = super::metadata::text(&json, "resourceVersion").parse().unwrap_or_default();
-        let object = Arc::new(Document::new(json, revision));
+        let object = self.document(json, revision);
         let place =
             Place { resource: number, namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         let damaged = |why| {

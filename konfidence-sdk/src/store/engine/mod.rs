@@ -67,7 +67,7 @@ mod write;
 mod tests;
 
 pub use collection::{Collection, Listing};
-pub use document::Document;
+pub use document::{Document, SHALLOW, nesting};
 pub use entropy::{Entropy, seeded};
 pub use error::EngineError;
 pub use history::{Change, Event};
@@ -76,6 +76,7 @@ pub use resource::{Collector, Propagation, ResourceType, Scope};
 pub use watch::Watch;
 pub use write::{Outcome, Written};
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -111,6 +112,8 @@ struct Shared {
     clock: Arc<dyn Clock>,
     collector: Collector,
     state: Arc<Mutex<State>>,
+    /// The state's, for those who do not hold it.
+    nesting: Arc<AtomicUsize>,
     journal: Option<Keeper>,
 }
 
@@ -118,8 +121,10 @@ impl Engine {
     /// An empty engine.
     pub fn new(options: Options) -> Self {
         let Options { clock, entropy, history, collector } = options;
-        let state = Arc::new(Mutex::new(State::new(entropy, history)));
-        Self(Arc::new(Shared { clock, collector, state, journal: None }))
+        let state = State::new(entropy, history);
+        let nesting = Arc::clone(&state.nesting);
+        let state = Arc::new(Mutex::new(state));
+        Self(Arc::new(Shared { clock, collector, state, nesting, journal: None }))
     }
 
     /// The objects of a resource. A resource that was asked for before, under the same group and plural, is the same
@@ -138,6 +143,12 @@ impl Engine {
     /// write that it has taken.
     pub fn published(&self) -> u64 {
         self.read(|state| state.published)
+    }
+
+    /// How deep the deepest object is nested that has been here: see [`Document::nesting`]. Writes may copy any object, so
+    /// whoever makes one needs a stack for it.
+    pub fn nesting(&self) -> usize {
+        self.0.nesting.load(Ordering::Relaxed)
     }
 
     /// A name that begins with `base`, as `metadata.generateName` asks for: for a server that has to know the name before

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
 use serde_json::Value;
@@ -69,6 +70,8 @@ pub(super) struct State {
     /// Watches to wake when the lock is released.
     pub(super) woken: Vec<Waker>,
     pub(super) watches: u64,
+    /// How deep the deepest object is nested that has been here.
+    pub(super) nesting: Arc<AtomicUsize>,
 }
 
 impl State {
@@ -89,6 +92,7 @@ impl State {
             suspects: BTreeSet::new(),
             woken: Vec::new(),
             watches: 0,
+            nesting: Arc::default(),
         }
     }
 
@@ -131,6 +135,13 @@ impl State {
         Err(EngineError::AlreadyExists)
     }
 
+    /// The form in which an object is held.
+    pub(super) fn document(&self, json: Value, revision: u64) -> Arc<Document> {
+        let document = Document::new(json, revision);
+        self.nesting.fetch_max(document.nesting(), Ordering::Relaxed);
+        Arc::new(document)
+    }
+
     /// Takes in an object that is there already: no write, no event.
     pub(super) fn adopt(&mut self, place: &Place, object: &Arc<Document>) {
         let names = self.contents[place.resource].objects.entry(place.namespace.clone()).or_default();
@@ -143,7 +154,7 @@ impl State {
     pub(super) fn put(&mut self, place: &Place, mut json: Value) -> Arc<Document> {
         self.revision += 1;
         metadata::set_revision(&mut json, self.revision);
-        let object = Arc::new(Document::new(json, self.revision));
+        let object = self.document(json, self.revision);
         let names = self.contents[place.resource].objects.entry(place.namespace.clone()).or_default();
         let previous = names.insert(place.name.clone(), Arc::clone(&object));
         if previous.is_none() {
@@ -166,7 +177,7 @@ impl State {
         self.revision += 1;
         let mut last = previous.json().clone();
         metadata::set_revision(&mut last, self.revision);
-        let last = Arc::new(Document::new(last, self.revision));
+        let last = self.document(last, self.revision);
         self.by_uid.remove(previous.uid());
         self.note_owners(place, Some(&previous), None);
         self.record(place, Change::Deleted, Arc::clone(&last), Some(previous));
