@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use konfidence_sdk::clock::{Clock, SystemClock};
 use konfidence_sdk::store::engine::{Engine, Options, seeded};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::builtin::{self, events, namespaces};
 use crate::crd;
@@ -38,6 +39,8 @@ pub(crate) struct Api {
     pub expiry: events::Expiry,
     /// What open watches send, written once.
     pub lines: SharedLines,
+    /// How many more requests that may take long are worked on at the same time.
+    pub long_work: Semaphore,
     /// Becomes true when the server ends; open watches end with it.
     pub ended: watch::Sender<bool>,
 }
@@ -125,6 +128,7 @@ impl Builder {
             openapi: Cache::default(),
             expiry: events::Expiry::default(),
             lines: SharedLines::default(),
+            long_work: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
             ended,
         });
         api.registry.change(|served| builtin::serve(served, &api.engine));

@@ -5,9 +5,14 @@
 mod support;
 
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use support::{Dev, Ended, eventually, folder, konfidence, run, three_stages};
+use serde_json::json;
+use support::{DEADLINE, Dev, Ended, eventually, folder, konfidence, run, three_stages};
 
 /// `dev` with this manifest, which must not be served.
 fn dev_with(name: &str, manifest: &str) -> (Ended, bool) {
@@ -119,6 +124,56 @@ fn an_open_watch_does_not_keep_it_alive() {
     assert_eq!(dev.end_by("-TERM").code(), Some(0));
     let _ = watch.kill();
     let _ = watch.wait();
+}
+
+/// Sends a request whose answer nobody waits for.
+fn send(dev: &Dev, method: &str, path: &str, body: &str) -> TcpStream {
+    let address = dev.url.strip_prefix("http://").expect("a URL");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let length = body.len();
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}");
+    stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n{body}").as_bytes()).expect("sent");
+    stream.set_read_timeout(Some(DEADLINE)).expect("set");
+    stream
+}
+
+#[test]
+fn rules_that_take_long_hold_up_neither_others_nor_the_end() {
+    let dev = Dev::start(&[]);
+    // Nine million turns are within what is allowed, and take a minute or so where nothing is optimized.
+    let rule = "self.all(a, self.exists(b, a + b < 0) || true)";
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "loaves.bakery.example"}, "spec": {"group": "bakery.example", "scope": "Namespaced",
+        "names": {"plural": "loaves", "singular": "loaf", "kind": "Loaf"}, "versions": [{"name": "v1", "served": true,
+        "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"sizes": {"type": "array",
+        "items": {"type": "integer"}, "x-kubernetes-validations": [{"rule": rule}]}}}}}]}});
+    let mut answer = String::new();
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    send(&dev, "POST", definitions, &definition.to_string()).read_to_string(&mut answer).expect("answered");
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    let loaves = "/apis/bakery.example/v1/namespaces/default/loaves";
+    let busy: Vec<TcpStream> = (0..8)
+        .map(|number| {
+            let loaf = json!({"apiVersion": "bakery.example/v1", "kind": "Loaf", "metadata": {"name": format!("l{number}")},
+                "sizes": vec![1; 3000]});
+            send(&dev, "POST", loaves, &loaf.to_string())
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(500));
+    for stream in &busy {
+        stream.set_nonblocking(true).expect("set");
+        let answered = stream.peek(&mut [0; 1]).map_err(|error| error.kind());
+        assert_eq!(answered, Err(ErrorKind::WouldBlock), "the rule takes long");
+    }
+    let begin = Instant::now();
+    let mut answer = String::new();
+    send(&dev, "GET", "/version", "").read_to_string(&mut answer).expect("answered");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "others waited for {:?}", begin.elapsed());
+    let begin = Instant::now();
+    assert_eq!(dev.end_by("-TERM").code(), Some(0));
+    assert!(begin.elapsed() < Duration::from_secs(15), "the end took {:?}", begin.elapsed());
 }
 
 #[test]

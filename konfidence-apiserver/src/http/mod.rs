@@ -22,6 +22,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use futures::FutureExt;
 use http::{HeaderMap, Method, Response, StatusCode};
+use konfidence_sdk::store::engine::SHALLOW;
 
 use self::accept::{Accept, Encoding};
 use self::params::Params;
@@ -88,12 +89,13 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response<Body>
     }
     tracing::debug!(method = %request.method(), uri = %request.uri(), "a request");
     // A refusal is neither a table nor metadata alone.
-    let write = |reply: Reply| match refusals {
-        None if reply.is_refusal() => reply.regardless().into_response(encoding),
-        _ => reply.into_response(encoding),
+    let regardless = refusals.is_none();
+    let write = move |reply: Reply| {
+        let reply = if regardless && reply.is_refusal() { reply.regardless() } else { reply };
+        reply.into_response(encoding)
     };
     // A panic costs its own request, not the server: nothing is half written, because writes are one step in the engine.
-    let answered = AssertUnwindSafe(answer(&api, request, accept, &write)).catch_unwind().await;
+    let answered = AssertUnwindSafe(answer(&api, request, accept, write)).catch_unwind().await;
     match answered {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => write(Reply::error(&error)),
@@ -121,7 +123,7 @@ async fn answer(
     api: &Arc<Api>,
     request: Request,
     accept: ApiResult<Accept>,
-    write: &impl Fn(Reply) -> Response<Body>,
+    write: impl Fn(Reply) -> Response<Body> + Copy + Send + 'static,
 ) -> ApiResult<Response<Body>> {
     let served = api.registry.served();
     let parts = path::parts(request.uri().path()).ok_or_else(ApiError::no_such_path)?;
@@ -144,12 +146,21 @@ async fn answer(
     let body = if head.method == Method::GET { Vec::new() } else { body::read(body).await? };
     let levels = body::levels(&head.headers, &body);
     let call = Call { target, params, accept, user, headers: head.headers, body, warnings: Mutex::default() };
-    // Written before it is waited for: whoever gives up waiting drops bytes, and no value that needs a stack.
-    let response = fitting(levels.max(api.engine.nesting()), || {
-        let reply = verbs::run(api, &head.method, &call).unwrap_or_else(|error| Reply::error(&error));
-        write(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
-    });
-    if head.method != Method::GET && head.method != Method::HEAD {
+    let levels = levels.max(api.engine.nesting());
+    let writes = head.method != Method::GET && head.method != Method::HEAD;
+    let takes_long = writes && (levels > SHALLOW || verbs::takes_long(&call));
+    let work = {
+        let (api, method) = (Arc::clone(api), head.method.clone());
+        // Written before it is waited for: whoever gives up waiting drops bytes, and no value that needs a stack.
+        move || {
+            fitting(levels, || {
+                let reply = verbs::run(&api, &method, &call).unwrap_or_else(|error| Reply::error(&error));
+                write(reply.warn(call.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+            })
+        }
+    };
+    let response = if takes_long { aside(api, work).await? } else { work() };
+    if writes {
         // Neither an acknowledgement nor a refusal may rest on a write that a crash could undo.
         let kept = api.engine.committed().await.map_err(ApiError::unkept);
         // What was refused because nothing can be written was certainly not.
@@ -158,6 +169,16 @@ async fn answer(
         }
     }
     Ok(response)
+}
+
+/// Does what may take seconds where nobody else waits for it: on a thread of its own, and no more at a time than there are
+/// processors.
+async fn aside<T: Send + 'static>(api: &Api, work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    let _turn = api.long_work.acquire().await.map_err(ApiError::internal)?;
+    tokio::task::spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => ApiError::internal("the server ends"),
+    })
 }
 
 /// Everything that is no resource: discovery, `OpenAPI`, health, version.

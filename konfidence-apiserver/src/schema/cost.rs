@@ -44,6 +44,13 @@ impl Costs {
         (!empty).then_some(costs)
     }
 
+    /// How deep the macros of a rule are nested at most.
+    pub(super) fn depth(&self) -> u32 {
+        let here = self.rules.iter().map(|(_, depth)| *depth);
+        let below = self.fields.values().chain(self.each.as_deref()).map(Self::depth);
+        here.chain(below).max().unwrap_or_default()
+    }
+
     /// A refusal for each rule with which those of `object` could take too many turns.
     pub(super) fn check(&self, object: &Value) -> FieldErrors {
         let mut errors = Vec::new();
@@ -83,7 +90,7 @@ impl Costs {
 }
 
 /// Entries of the longest list or map in a value.
-fn longest(value: &Value) -> usize {
+pub(crate) fn longest(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(longest).max().unwrap_or(0).max(items.len()),
         Value::Object(entries) => entries.values().map(longest).max().unwrap_or(0).max(entries.len()),

@@ -87,6 +87,12 @@ impl Schema {
         self.rules.compiled()
     }
 
+    /// About how many turns the rules may take over an object whose lists have so many entries. Asked for only where
+    /// there are rules that go through a list for each element of a list.
+    pub(crate) fn turns_of(&self, entries: impl FnOnce() -> usize) -> usize {
+        self.rules.depth().map_or(0, |depth| entries().saturating_pow(depth))
+    }
+
     /// Drops fields that the schema does not know; gives their paths.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         prune::prune(object, &self.structure)
@@ -203,4 +209,5 @@ impl Schema {
     }
 }
 
+pub(crate) use cost::longest;
 pub(crate) use values::kind_of;

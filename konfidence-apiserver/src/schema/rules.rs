@@ -44,6 +44,11 @@ impl Rules {
         self.empty
     }
 
+    /// How deep the macros of a rule are nested in each other at most; `None`: none are.
+    pub(super) fn depth(&self) -> Option<u32> {
+        self.costs.as_ref().map(Costs::depth)
+    }
+
     /// Every rule that `object` breaks. A rule that cannot be evaluated counts as broken: a refusal is seen and
     /// mended, a rule that is silently skipped is not.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Structural) -> FieldErrors {

@@ -37,6 +37,9 @@ use crate::resource::Resource;
 use crate::server::Api;
 use crate::status::{ApiError, ApiResult};
 
+/// So many turns of all rules of an object take less than a second, whatever they do.
+const FEW_TURNS: usize = 100_000;
+
 /// Runs a request.
 pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Reply> {
     let target = &call.target;
@@ -74,6 +77,17 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
         ("PATCH", Some(name)) if part != Some("finalize") && offered("patch") => patch::run(api, call, name),
         (method, _) => Err(ApiError::method_not_allowed(resource.custom.then_some(resource.as_ref()), verb(method))),
     }
+}
+
+/// Whether to ask the rules of the resource may take seconds: what is written, and what is there, has long lists.
+pub(crate) fn takes_long(call: &Call) -> bool {
+    let target = &call.target;
+    target.resource.schema.turns_of(|| {
+        let stored = target.name.as_deref().zip(target.resource.collection.as_ref());
+        let stored = stored.and_then(|(name, stored)| stored.get(target.namespace(), name));
+        let entries = call.body.iter().filter(|byte| matches!(byte, b',' | b'\n')).count() + 1;
+        entries + stored.map_or(0, |stored| crate::schema::longest(stored.json()))
+    }) > FEW_TURNS
 }
 
 fn verb(method: &str) -> &str {
