@@ -12,6 +12,7 @@ mod cost;
 mod default;
 mod embedded;
 mod formats;
+mod naming;
 mod numbers;
 mod path;
 mod prune;

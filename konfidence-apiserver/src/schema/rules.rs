@@ -1,11 +1,10 @@
 //! `x-kubernetes-validations`: CEL, compiled once per version, asked on create and, with `oldSelf`, on update.
 
-use std::sync::{Mutex, PoisonError};
-
-use kube::core::cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
+use kube::core::cel::{CompiledSchema, ErrorKind, ValidationErrors, compile_schema, validate_compiled};
 use serde_json::{Map, Value};
 
 use super::cost::Costs;
+use super::naming::{PassedNames, without_name_rules};
 use super::path::{Step, steps};
 use super::values::kind_of;
 use super::{Structural, ratchet};
@@ -17,23 +16,26 @@ const MOST_LEVELS: usize = 60;
 /// The compiled rules of a schema.
 pub(super) struct Rules {
     compiled: CompiledSchema,
-    // The evaluator's function table is built once; it is not made for use by two threads at a time.
-    evaluator: Mutex<Validator>,
+    /// `None`: no rule reads the name alone.
+    for_known_names: Option<ForKnownNames>,
     costs: Option<Costs>,
     empty: bool,
 }
 
+/// What is asked of an object whose name has passed.
+struct ForKnownNames {
+    passed: PassedNames,
+    /// The rules that read more than the name, if there are any.
+    others: Option<Box<CompiledSchema>>,
+}
+
 impl Rules {
     pub(super) fn compile(schema: &Value) -> Self {
-        Self {
-            compiled: match cut(schema, MOST_LEVELS) {
-                Some(cut) => compile_schema(&cut),
-                None => compile_schema(schema),
-            },
-            evaluator: Mutex::new(Validator::new()),
-            costs: Costs::of(schema),
-            empty: !has_rules(schema),
-        }
+        let for_known_names = without_name_rules(schema).map(|others| ForKnownNames {
+            passed: PassedNames::default(),
+            others: has_rules(&others).then(|| Box::new(compile(&others))),
+        });
+        Self { compiled: compile(schema), for_known_names, costs: Costs::of(schema), empty: !has_rules(schema) }
     }
 
     pub(super) fn compiled(&self) -> &CompiledSchema {
@@ -59,9 +61,7 @@ impl Rules {
         if !dear.is_empty() {
             return dear;
         }
-        let evaluator = self.evaluator.lock().unwrap_or_else(PoisonError::into_inner);
-        let Err(broken) = evaluator.validate_compiled(&self.compiled, object, old) else { return Vec::new() };
-        drop(evaluator);
+        let Err(broken) = self.evaluate(object, old) else { return Vec::new() };
         broken
             .iter()
             .filter(|error| {
@@ -88,6 +88,28 @@ impl Rules {
                 },
             })
             .collect()
+    }
+
+    fn evaluate(&self, object: &Value, old: Option<&Value>) -> Result<(), ValidationErrors> {
+        match &self.for_known_names {
+            Some(known) if known.passed.has(object) => {
+                known.others.as_ref().map_or(Ok(()), |others| validate_compiled(others, object, old))
+            }
+            known => {
+                validate_compiled(&self.compiled, object, old)?;
+                if let Some(known) = known {
+                    known.passed.note(object);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn compile(schema: &Value) -> CompiledSchema {
+    match cut(schema, MOST_LEVELS) {
+        Some(cut) => compile_schema(&cut),
+        None => compile_schema(schema),
     }
 }
 
@@ -174,6 +196,25 @@ mod tests {
             refusals(&schema, &object(1, "b"), Some(&object(1, "a"))),
             [r#"spec.vector: Invalid value: "b": vector is immutable"#]
         );
+    }
+
+    #[test]
+    fn a_name_that_passed_is_held_against_the_other_rules_alone_and_one_that_did_not_against_all() {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties":
+            {"pages": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0", "message": "no pages"}]}}}},
+            "x-kubernetes-validations": [{"rule": "self.metadata.name != 'menu'", "message": "not menu"}]});
+        let structure = Structural::parse(&schema);
+        let rules = Rules::compile(&schema);
+        let refused = |name: &str, pages: i8| {
+            let object = json!({"metadata": {"name": name}, "spec": {"pages": pages}});
+            rules.check(&object, None, &structure).iter().map(|error| error.detail.clone()).collect::<Vec<_>>()
+        };
+        for _ in 0..2 {
+            assert_eq!(refused("menu", 1), ["not menu"]);
+            assert_eq!(refused("menu", 0), ["not menu", "no pages"]);
+            assert_eq!(refused("winter", 1), [""; 0]);
+            assert_eq!(refused("winter", 0), ["no pages"]);
+        }
     }
 
     #[test]
