@@ -35,6 +35,10 @@ use tracing_subscriber::EnvFilter;
 use failure::Failure;
 use format::complain;
 
+/// An embedded server makes and drops small objects most of its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What is logged when `$RUST_LOG` does not say. The client's errors are told once, by the command that made the request.
 const LOGGED: &str = "warn,kube_client=off";
 

@@ -20,7 +20,9 @@ pub(super) struct Mixer(u64);
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
-        words.iter().for_each(|word| self.write_u64(u64::from_le_bytes(*word)));
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
         if !rest.is_empty() {
             let mut padded = [0; 8];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);

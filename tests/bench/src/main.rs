@@ -24,6 +24,9 @@ use std::process::ExitCode;
 
 use target::{Kind, Target};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How often everything is measured; the median counts.
 const ROUNDS: usize = 5;
 /// With how many objects memory is measured.
