@@ -10,12 +10,14 @@ use konfidence_types::VectorPromotion;
 
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
+use crate::name;
 use crate::outcome::OutcomeArgs;
 
 /// Approve a promotion, in the name of who the server says you are
 #[derive(Args)]
 pub(crate) struct Approve {
     /// The promotion
+    #[arg(value_parser = name::object)]
     name: String,
 
     #[command(flatten)]

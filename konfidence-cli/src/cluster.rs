@@ -1,6 +1,6 @@
 //! The cluster that a command talks to, and who is talking.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use kube::core::Status;
 use kube::{Api, Client, Config};
 
 use crate::failure::{Failure, told};
+use crate::name;
 
 /// How long a command waits for its events to be posted.
 const LAST_EVENTS: Duration = Duration::from_secs(3);
@@ -34,7 +35,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) server: Option<String>,
 
     /// Namespace [default: that of the kubeconfig's context, or `default`]
-    #[arg(short, long, value_name = "NAME", global = true, value_parser = namespace)]
+    #[arg(short, long, value_name = "NAME", global = true, value_parser = name::namespace)]
     pub(crate) namespace: Option<String>,
 
     /// Act as this user, where the server lets you (impersonation)
@@ -77,7 +78,7 @@ impl ClusterArgs {
         }
         let options = KubeConfigOptions::default();
         if let Some(path) = &self.kubeconfig {
-            let wrong = |error: &dyn std::error::Error| Failure::Other(format!("{}: {}", path.display(), told(error)));
+            let wrong = |error: &dyn std::error::Error| unusable(path, error);
             let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(&error))?;
             return Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(&error));
         }
@@ -137,17 +138,15 @@ impl Cluster {
     }
 }
 
-/// Takes what can be the name of a namespace: in a URL anything else leads elsewhere.
-fn namespace(text: &str) -> Result<String, String> {
-    let legal = text.len() <= 63
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        && !text.starts_with('-')
-        && !text.ends_with('-');
-    if legal && !text.is_empty() {
-        Ok(text.to_owned())
-    } else {
-        Err("at most 63 lower-case letters, digits and inner dashes are wanted".into())
+/// Why a kubeconfig leads to no cluster.
+fn unusable(path: &Path, error: &dyn std::error::Error) -> Failure {
+    let (path, mut told) = (path.display().to_string(), told(error));
+    if !told.contains(&path) {
+        told = format!("{path}: {told}");
     }
+    Failure::Other(format!(
+        "{told}; name a kubeconfig whose current-context leads to a cluster, or a server with --server URL"
+    ))
 }
 
 /// A 404 that is about an object says which; any other is about the path.

@@ -10,6 +10,7 @@ use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
 use crate::format::{ObjectFormat, say};
 use crate::get::Kind;
+use crate::name;
 
 /// Say what a config or a promotion waits for, and what happens next
 #[derive(Args)]
@@ -28,6 +29,8 @@ pub(crate) struct Explain {
 impl Explain {
     /// Runs the command.
     pub(crate) async fn run(self) -> Result<(), Failure> {
+        let name = self.subject.split_once('/').map_or(self.subject.as_str(), |(_, name)| name);
+        name::object(name).map_err(|why| Failure::Usage(format!("{name:?} cannot be explained: {why}")))?;
         let cluster = self.cluster.connect().await?;
         match self.subject.split_once('/') {
             Some((kind, name)) => match Kind::from_str(kind, false) {

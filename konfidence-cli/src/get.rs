@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
 use crate::format::{ObjectFormat, columns, complain, say};
+use crate::name;
 
 /// Asks the server to make the table, so that the columns are those of the custom resource definitions and of kubectl.
 const TABLE: HeaderValue = HeaderValue::from_static("application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
@@ -25,7 +26,7 @@ pub(crate) struct Get {
     kind: Kind,
 
     /// One object; all without it
-    #[arg(value_parser = object_name)]
+    #[arg(value_parser = name::object)]
     name: Option<String>,
 
     /// All namespaces
@@ -187,15 +188,6 @@ impl ServerTable {
             .collect();
         columns(&with_first("namespace".into(), headers), &rows)
     }
-}
-
-/// Takes what can be the name of an object: anything else is another path, or none.
-fn object_name(text: &str) -> Result<String, String> {
-    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-    if text.is_empty() || !text.bytes().all(legal) {
-        return Err("lower-case letters, digits, dashes and dots are wanted".into());
-    }
-    Ok(text.to_owned())
 }
 
 /// Several objects as the one that kubectl would print.

@@ -16,6 +16,7 @@ mod format;
 mod get;
 mod kubeconfig;
 mod manifest;
+mod name;
 mod outcome;
 mod promote;
 mod reject;

@@ -6,6 +6,7 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
+use crate::name;
 use crate::outcome::{OutcomeArgs, created};
 
 /// Make the next promotion of a config, for a vector of your choice: a rollback, say
@@ -15,9 +16,11 @@ use crate::outcome::{OutcomeArgs, created};
 #[derive(Args)]
 pub(crate) struct Promote {
     /// The config
+    #[arg(value_parser = name::object)]
     config: String,
 
     /// The vector, `<repository>//<component>:<version>`
+    #[arg(value_parser = name::vector)]
     vector: String,
 
     #[command(flatten)]

@@ -12,11 +12,13 @@ use konfidence_types::VectorPromotion;
 use crate::cluster::{Cluster, ClusterArgs};
 use crate::failure::Failure;
 use crate::format::{ObjectFormat, say};
+use crate::name;
 
 /// Reject a promotion that has not started, in the name of who the server says you are
 #[derive(Args)]
 pub(crate) struct Reject {
     /// The promotion
+    #[arg(value_parser = name::object)]
     name: String,
 
     /// Why, for everybody to read

@@ -7,11 +7,13 @@ use konfidence_sdk::store::Key;
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
 use crate::format::say;
+use crate::name;
 
 /// Let a config follow its source again, after a promotion by hand
 #[derive(Args)]
 pub(crate) struct Release {
     /// The config
+    #[arg(value_parser = name::object)]
     config: String,
 
     #[command(flatten)]

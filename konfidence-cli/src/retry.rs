@@ -6,12 +6,14 @@ use konfidence_sdk::store::Key;
 
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
+use crate::name;
 use crate::outcome::{OutcomeArgs, created};
 
 /// Make the next promotion of the same vector, after one that failed, was rejected or was superseded
 #[derive(Args)]
 pub(crate) struct Retry {
     /// The promotion that has ended
+    #[arg(value_parser = name::object)]
     name: String,
 
     #[command(flatten)]

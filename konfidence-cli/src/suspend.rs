@@ -7,11 +7,13 @@ use konfidence_sdk::store::Key;
 use crate::cluster::ClusterArgs;
 use crate::failure::Failure;
 use crate::format::say;
+use crate::name;
 
 /// The config that is to be suspended or resumed.
 #[derive(Args)]
 pub(crate) struct Suspension {
     /// The config
+    #[arg(value_parser = name::object)]
     config: String,
 
     #[command(flatten)]

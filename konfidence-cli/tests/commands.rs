@@ -31,6 +31,17 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["get", "stages", "a/b"],
         &["get", "-n", "a/b"],
         &["get", "-n", ""],
+        &["get", "stages", "Dev"],
+        &["approve", "a/b"],
+        &["approve", ""],
+        &["reject", "A", "--reason", "no"],
+        &["retry", "a_b"],
+        &["release", "-.-"],
+        &["suspend", "a b"],
+        &["resume", "a."],
+        &["promote", "a/b", "bakery//menu:1"],
+        &["promote", "menu-to-dev", "menu"],
+        &["promote", "menu-to-dev", ""],
         &["dev", "--listen", "nonsense"],
         &["dev", "--listen", ":8420"],
         &["dev", "--listen", "127.0.0.1:70000"],
@@ -41,6 +52,11 @@ fn a_wrong_command_line_is_exit_code_2() {
     }
     run(konfidence().args(["get", "--server", "nonsense"])).fails(2, &["--server nonsense", "http://HOST:PORT"]);
     run(konfidence().args(["explain", "stage/dev", "--server", "http://127.0.0.1:1"])).fails(2, &["stage/dev"]);
+    for name in ["A", "config/a/b", "promotion/", ""] {
+        run(konfidence().args(["explain", name, "--server", "http://127.0.0.1:1"])).fails(2, &["cannot be explained"]);
+    }
+    let told = run(konfidence().args(["promote", "menu-to-dev", "menu"])).stderr;
+    assert!(told.contains("registry.example/bakery//menu:1.0.0"), "{told}");
 }
 
 #[test]
@@ -48,10 +64,17 @@ fn a_server_that_does_not_answer_is_exit_code_1() {
     run(konfidence().args(["get", "--server", "http://127.0.0.1:1"])).fails(1, &["127.0.0.1:1"]);
     run(konfidence().args(["approve", "a", "--server", "http://127.0.0.1:1"])).fails(1, &["127.0.0.1:1"]);
     run(konfidence().args(["get"])).fails(1, &["no cluster found", "--server", "KUBECONFIG"]);
-    run(konfidence().args(["get", "--kubeconfig", "/nonexistent"])).fails(1, &["/nonexistent"]);
+    let absent = run(konfidence().args(["get", "--kubeconfig", "/nonexistent"]));
+    assert_eq!(absent.stderr.matches("/nonexistent").count(), 1, "{}", absent.stderr);
+    absent.fails(1, &["/nonexistent", "current-context", "--server"]);
     let (no_yaml, folder) = ("no kubeconfig\nat all: [\n", support::folder());
     fs::write(folder.join("text"), no_yaml).expect("a file");
     run(konfidence().args(["get", "--kubeconfig"]).arg(folder.join("text"))).fails(1, &["text", "kubeconfig"]);
+    for empty in ["{}", "", "current-context: nowhere\n", "apiVersion: v1\nkind: Config\n"] {
+        fs::write(folder.join("empty"), empty).expect("a file");
+        let ended = run(konfidence().args(["get", "--kubeconfig"]).arg(folder.join("empty")));
+        ended.fails(1, &["empty", "current-context", "--server"]);
+    }
 }
 
 #[test]

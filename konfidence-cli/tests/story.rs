@@ -99,5 +99,12 @@ fn the_demo_ends_well() {
         assert!(told.contains(&format!("\n{chapter}. ")), "chapter {chapter}: {told}");
     }
     assert!(told.contains("ok: three candidates wait for stage test"), "{told}");
+    assert!(told.contains("to Stage lab/test (does not exist)"), "{told}");
+    // Every chapter shows what somebody typed.
+    for chapter in told.split("\n\n").filter(|part| part.starts_with(|first: char| first.is_ascii_digit())) {
+        assert!(chapter.contains("\n   $ "), "{chapter}");
+    }
+    let (_, end) = told.split_once("All 10 chapters ended as they should.").expect("a last word");
+    assert!(end.contains("Seen: ") && end.contains("konfidence dev --apply examples/three-stages"), "{end}");
     assert!(told.contains("error: promotion bakery/dev-to-test-2 is Succeeded already"), "{told}");
 }

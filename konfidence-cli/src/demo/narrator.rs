@@ -27,17 +27,18 @@ impl Narrator {
         say(format!("\n{}. {title}", self.chapter))
     }
 
+    /// The last words: what was shown, and what to do next.
+    pub(super) fn end(&self, lines: &[&str]) -> Result<(), Failure> {
+        say(format!("\nAll {} chapters ended as they should.", self.chapter))?;
+        lines.iter().try_for_each(say)
+    }
+
     /// What somebody does, as they would do it at the command line.
     pub(super) async fn act(&self, command: &str) -> Result<(), Failure> {
         say(format!("   $ {command}"))?;
         tokio::time::sleep(self.pace / 2).await;
         Ok(())
     }
-}
-
-/// What happens without anybody's command.
-pub(super) fn tell(text: &str) -> Result<(), Failure> {
-    say(format!("   {text}"))
 }
 
 /// What a command printed.

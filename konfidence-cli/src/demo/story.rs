@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::get;
 use crate::reject::reject;
 
-use super::narrator::{Narrator, check, holds, quote, tell};
+use super::narrator::{Narrator, check, holds, quote};
 use super::world::World;
 
 const LAB: &str = "bakery-lab";
@@ -35,7 +35,7 @@ async fn first_vector(world: &World, narrator: &mut Narrator) -> Result<(), Fail
     narrator
         .chapter("Template menu gets its first vector. Config menu-to-dev promotes it to stage dev at once.")
         .await?;
-    world.publish(&menu("1.0.0")).await?;
+    publish(world, narrator, "1.0.0").await?;
     world.until_promotion_is("menu-to-dev-1", "Succeeded", &menu("1.0.0")).await?;
     holds("promotion menu-to-dev-1 succeeded")?;
     let dev = world.vector_of(LAB, "dev").await?;
@@ -48,7 +48,7 @@ async fn first_vector(world: &World, narrator: &mut Narrator) -> Result<(), Fail
 async fn three_candidates(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Two more vectors arrive. Each becomes a candidate for stage test.").await?;
     for (version, promotion) in [("1.1.0", "dev-to-test-2"), ("1.2.0", "dev-to-test-3")] {
-        world.publish(&menu(version)).await?;
+        publish(world, narrator, version).await?;
         world.until_promotion_is(promotion, "Waiting", &menu(version)).await?;
     }
     let waiting =
@@ -60,7 +60,7 @@ async fn three_candidates(world: &World, narrator: &mut Narrator) -> Result<(), 
 
 async fn the_second_is_approved(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Anna approves the second of the three.").await?;
-    narrator.act("konfidence approve dev-to-test-2 --as anna").await?;
+    narrator.act("konfidence approve dev-to-test-2 -n bakery --as anna").await?;
     let anna = world.seen_by("anna").await?;
     let caller = anna.caller().await?;
     approve(&anna, "dev-to-test-2", &caller).await?;
@@ -80,7 +80,7 @@ async fn the_second_is_approved(world: &World, narrator: &mut Narrator) -> Resul
 
 async fn a_second_approval_is_refused(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Bert approves the same promotion again. That is refused, with the reason.").await?;
-    narrator.act("konfidence approve dev-to-test-2 --as bert").await?;
+    narrator.act("konfidence approve dev-to-test-2 -n bakery --as bert").await?;
     let bert = world.seen_by("bert").await?;
     let caller = bert.caller().await?;
     match approve(&bert, "dev-to-test-2", &caller).await {
@@ -95,7 +95,7 @@ async fn a_second_approval_is_refused(world: &World, narrator: &mut Narrator) ->
 
 async fn the_third_is_approved(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Anna approves the third, and it runs.").await?;
-    narrator.act("konfidence approve dev-to-test-3 --as anna").await?;
+    narrator.act("konfidence approve dev-to-test-3 -n bakery --as anna").await?;
     let anna = world.seen_by("anna").await?;
     approve(&anna, "dev-to-test-3", &anna.caller().await?).await?;
     world.until_promotion_is("dev-to-test-3", "Succeeded", &menu("1.2.0")).await?;
@@ -106,16 +106,17 @@ async fn the_third_is_approved(world: &World, narrator: &mut Narrator) -> Result
 
 async fn a_target_goes_and_comes_back(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Stage test is deleted. The next approved promotion is blocked until the stage is back.").await?;
-    world.publish(&menu("1.3.0")).await?;
+    publish(world, narrator, "1.3.0").await?;
     world.until_promotion_is("dev-to-test-4", "Waiting", &menu("1.3.0")).await?;
+    narrator.act(&format!("kubectl delete stage test -n {LAB}")).await?;
     world.delete_stage(LAB, "test").await?;
-    narrator.act("konfidence approve dev-to-test-4 --as anna").await?;
+    narrator.act("konfidence approve dev-to-test-4 -n bakery --as anna").await?;
     let anna = world.seen_by("anna").await?;
     approve(&anna, "dev-to-test-4", &anna.caller().await?).await?;
     world.until_promotion_is("dev-to-test-4", "Blocked", &menu("1.3.0")).await?;
     holds("promotion dev-to-test-4 is blocked")?;
     explained(world, narrator, "dev-to-test").await?;
-    tell("Stage test is made again.")?;
+    narrator.act("kubectl apply -f examples/three-stages/2-stages.yaml").await?;
     world.make_stage(LAB, "test").await?;
     world.until_stage_has(LAB, "test", &menu("1.3.0")).await?;
     world.until_promotion_is("dev-to-test-4", "Succeeded", &menu("1.3.0")).await?;
@@ -125,9 +126,9 @@ async fn a_target_goes_and_comes_back(world: &World, narrator: &mut Narrator) ->
 
 async fn one_is_rejected(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("Bert rejects the next one.").await?;
-    world.publish(&menu("1.4.0")).await?;
+    publish(world, narrator, "1.4.0").await?;
     world.until_promotion_is("dev-to-test-5", "Waiting", &menu("1.4.0")).await?;
-    narrator.act("konfidence reject dev-to-test-5 --reason 'no prices on it' --as bert").await?;
+    narrator.act("konfidence reject dev-to-test-5 --reason 'no prices on it' -n bakery --as bert").await?;
     let bert = world.seen_by("bert").await?;
     reject(&bert, "dev-to-test-5", &bert.caller().await?, "no prices on it").await?;
     world.until_promotion_is("dev-to-test-5", "Failed", &menu("1.4.0")).await?;
@@ -140,12 +141,12 @@ async fn one_is_rejected(world: &World, narrator: &mut Narrator) -> Result<(), F
 
 async fn old_ones_are_cleaned_up(world: &World, narrator: &mut Narrator) -> Result<(), Failure> {
     narrator.chapter("The config is told to keep two promotions, then one. The audit trail stays.").await?;
-    world.keep_last("dev-to-test", 2).await?;
+    keep_last(world, narrator, 2).await?;
     for name in ["dev-to-test-1", "dev-to-test-2", "dev-to-test-3"] {
         world.until_promotion_is_gone(name).await?;
     }
     holds("the first three are cleaned up")?;
-    world.keep_last("dev-to-test", 1).await?;
+    keep_last(world, narrator, 1).await?;
     // Two decisions were made since the rejection: had the vector come back, its promotion would be here.
     let found = world.promotions_of("dev-to-test").await?;
     let left = [("dev-to-test-4", "Succeeded"), ("dev-to-test-5", "Failed")];
@@ -158,7 +159,7 @@ async fn the_last_stage(world: &World, narrator: &mut Narrator) -> Result<(), Fa
     narrator.chapter("Anna approves the newest candidate for stage prod. It has what was tested last.").await?;
     world.until_promotion_is("test-to-prod-3", "Waiting", &menu("1.3.0")).await?;
     explained(world, narrator, "test-to-prod").await?;
-    narrator.act("konfidence approve test-to-prod-3 --as anna").await?;
+    narrator.act("konfidence approve test-to-prod-3 -n bakery --as anna").await?;
     let anna = world.seen_by("anna").await?;
     approve(&anna, "test-to-prod-3", &anna.caller().await?).await?;
     world.until_promotion_is("test-to-prod-3", "Succeeded", &menu("1.3.0")).await?;
@@ -176,12 +177,34 @@ async fn the_end(world: &World, narrator: &mut Narrator) -> Result<(), Failure> 
     let states = [("1", "Superseded"), ("2", "Superseded"), ("3", "Succeeded")];
     let expected: Vec<_> = states.map(|(at, state)| (format!("test-to-prod-{at}"), state.to_owned())).to_vec();
     check("the older candidates for prod are superseded", &found, &expected)?;
-    narrator.act("konfidence get promotions -o wide").await?;
-    quote(get::promotions(&world.cluster).await?)
+    narrator.act("konfidence get promotions -n bakery -o wide").await?;
+    quote(get::promotions(&world.cluster).await?)?;
+    narrator.end(&[
+        "Seen: a vector went from stage to stage; people approved, rejected and were refused; a newer candidate",
+        "superseded older ones; a deleted stage blocked a promotion until it was back; and the records say who did what.",
+        "Next: the same by hand, with the files of examples/three-stages and the commands above:",
+        "  konfidence dev --apply examples/three-stages --kubeconfig /tmp/konfidence.kubeconfig",
+        "  KUBECONFIG=/tmp/konfidence.kubeconfig konfidence get configs -n bakery",
+    ])
+}
+
+/// Assembly publishes a version of the menu; here somebody does it by hand.
+async fn publish(world: &World, narrator: &Narrator, version: &str) -> Result<(), Failure> {
+    let status = format!(r#"{{"status":{{"latestVector":"{}"}}}}"#, menu(version));
+    let command = "kubectl patch vectortemplate menu -n bakery --subresource=status --type=merge -p";
+    narrator.act(&format!("{command} '{status}'")).await?;
+    world.publish(&menu(version)).await
+}
+
+/// Somebody changes how many promotions config dev-to-test keeps.
+async fn keep_last(world: &World, narrator: &Narrator, promotions: u32) -> Result<(), Failure> {
+    let spec = format!(r#"{{"spec":{{"keepLastPromotions":{promotions}}}}}"#);
+    narrator.act(&format!("kubectl patch vpc dev-to-test -n bakery --type=merge -p '{spec}'")).await?;
+    world.keep_last("dev-to-test", promotions).await
 }
 
 /// Shows where a config stands.
 async fn explained(world: &World, narrator: &Narrator, config: &str) -> Result<(), Failure> {
-    narrator.act(&format!("konfidence explain {config}")).await?;
+    narrator.act(&format!("konfidence explain {config} -n bakery")).await?;
     quote(explain::config(&world.cluster, config).await?)
 }

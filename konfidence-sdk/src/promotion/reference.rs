@@ -24,6 +24,16 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// What is the matter, said of the object that is meant.
+    pub(super) fn predicate(&self) -> &'static str {
+        match self {
+            Self::Landscape(_) => "its landscape does not exist",
+            Self::ManagedNamespace(_) => "its landscape is not ready",
+            Self::Stage(_) | Self::SourceTemplate(_) | Self::SourceStage(_) => "does not exist",
+            Self::Unreadable(_) => "cannot be read",
+        }
+    }
+
     /// The reason of `Ready=False`.
     pub fn reason(&self) -> ReadyReason {
         match self {

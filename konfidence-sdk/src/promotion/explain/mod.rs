@@ -21,6 +21,7 @@ pub use words::NextStep;
 use self::words::{indented, listed};
 use super::decide::Deciding;
 use super::make::requires_approval;
+use super::reference::Missing;
 use super::snapshot::Snapshot;
 use super::state::Phase;
 use super::verify::{Doubt, Verdict};
@@ -60,11 +61,17 @@ pub struct Flow {
     /// What the source has. Absent: nothing, or there is no source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_vector: Option<String>,
+    /// Why there is no source to have something: `does not exist`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_trouble: Option<String>,
     /// `Stage eu/test`.
     pub target: String,
     /// What the target has. Absent: nothing, or there is no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vector: Option<String>,
+    /// Why there is no target to have something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_trouble: Option<String>,
     /// Whether a person approves each promotion that is made from now on.
     pub requires_approval: bool,
     /// Whether nothing is created and started.
@@ -147,14 +154,16 @@ fn with_decision<T>(snapshot: &Snapshot, now: Timestamp, tell: impl FnOnce(&Case
 fn flow(snapshot: &Snapshot) -> Option<Flow> {
     let config = snapshot.config.found()?;
     let filled = |vector: String| Some(vector).filter(|vector| !vector.is_empty());
+    let source = snapshot.source(&config.spec.source).map(|source| source.vector);
+    let target = snapshot.target_stage(&config.spec.target).map(|stage| stage.spec.vector.clone());
+    let trouble = |of: &Result<String, Missing>| of.as_ref().err().map(|missing| missing.predicate().to_owned());
     Some(Flow {
         source: config.spec.source.to_string(),
-        source_vector: snapshot.source(&config.spec.source).ok().and_then(|source| filled(source.vector)),
+        source_trouble: trouble(&source),
+        source_vector: source.ok().and_then(filled),
         target: config.spec.target.to_string(),
-        target_vector: snapshot
-            .target_stage(&config.spec.target)
-            .ok()
-            .and_then(|stage| filled(stage.spec.vector.clone())),
+        target_trouble: trouble(&target),
+        target_vector: target.ok().and_then(filled),
         requires_approval: requires_approval(config),
         suspended: config.spec.suspend == Some(true),
     })
@@ -162,16 +171,19 @@ fn flow(snapshot: &Snapshot) -> Option<Flow> {
 
 impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let vector =
-            |vector: &Option<String>| vector.as_deref().map_or("no vector".into(), |it| format!("vector {it}"));
+        let has = |vector: &Option<String>, trouble: &Option<String>| match (vector, trouble) {
+            (Some(vector), _) => format!("vector {vector}"),
+            (None, Some(trouble)) => trouble.clone(),
+            (None, None) => "no vector".to_owned(),
+        };
         let gate = if self.requires_approval { "after approval" } else { "automatically" };
         write!(
             f,
             "promotes from {} ({}) to {} ({}) {gate}",
             self.source,
-            vector(&self.source_vector),
+            has(&self.source_vector, &self.source_trouble),
             self.target,
-            vector(&self.target_vector)
+            has(&self.target_vector, &self.target_trouble)
         )
     }
 }
