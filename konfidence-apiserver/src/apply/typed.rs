@@ -10,13 +10,23 @@ use super::fieldset::{Element, print};
 use super::shape;
 use crate::schema::{ListType, Structural};
 
-/// What does not fit, in one sentence; `None`: all does.
+/// What does not fit, in one sentence; `None`: all does. `inner`: more values than `config`, each with its place, that
+/// have a schema of their own.
 ///
 /// The real server reports of a map with several undeclared fields whichever it meets first; here all are reported, in
 /// order.
-pub(crate) fn misfit(config: &Value, schema: &Structural) -> Option<String> {
+pub(crate) fn misfit<'a>(
+    config: &Value,
+    schema: &Structural,
+    inner: impl IntoIterator<Item = (String, &'a Value, &'a Structural)>,
+) -> Option<String> {
     let mut found = Vec::new();
     walk(config, schema, &mut Vec::new(), &mut found);
+    for (place, value, schema) in inner {
+        let mut below = Vec::new();
+        walk(value, schema, &mut Vec::new(), &mut below);
+        found.extend(below.into_iter().map(|why| format!(".{place}{why}")));
+    }
     match found.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
@@ -165,7 +175,7 @@ mod tests {
                 "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
             "any": {"x-kubernetes-preserve-unknown-fields": true}, "free": {"type": "object"},
         }}));
-        let told = |config: &Value| misfit(config, &schema).unwrap_or_default();
+        let told = |config: &Value| misfit(config, &schema, []).unwrap_or_default();
         assert_eq!(told(&json!({"any": {"x": 1}, "free": {"x": 1}, "text": null})), "");
         assert_eq!(told(&json!({"x": 1})), ".x: field not declared in schema");
         assert_eq!(

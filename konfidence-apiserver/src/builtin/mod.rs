@@ -8,10 +8,14 @@ pub(crate) mod schemas;
 
 use std::sync::Arc;
 
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SelfSubjectRulesReview};
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenReview};
+use k8s_openapi::api::authorization::v1::{
+    LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview,
+};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{
+    Binding, ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount,
+};
 use k8s_openapi::api::events::v1::Event as EventsV1Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use konfidence_sdk::store::engine::{Engine, ResourceType};
@@ -109,17 +113,17 @@ pub(crate) fn serve(served: &mut Served, engine: &Engine) {
         &[column("Created At", "string", ".metadata.creationTimestamp")],
     ));
     absent::serve(served, engine);
-    served.add(asked::<SelfSubjectReview>("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"));
-    served.add(asked::<SelfSubjectAccessReview>(
-        "authorization.k8s.io",
-        "SelfSubjectAccessReview",
-        "selfsubjectaccessreviews",
-    ));
-    served.add(asked::<SelfSubjectRulesReview>(
-        "authorization.k8s.io",
-        "SelfSubjectRulesReview",
-        "selfsubjectrulesreviews",
-    ));
+    let authentication = |kind, plural| Names { group: "authentication.k8s.io", ..Names::asked(kind, plural) };
+    served.add(asked::<SelfSubjectReview>(&authentication("SelfSubjectReview", "selfsubjectreviews")));
+    served.add(asked::<TokenReview>(&authentication("TokenReview", "tokenreviews")));
+    let authorization = |kind, plural| Names { group: "authorization.k8s.io", ..Names::asked(kind, plural) };
+    let local = authorization("LocalSubjectAccessReview", "localsubjectaccessreviews");
+    served.add(asked::<LocalSubjectAccessReview>(&Names { namespaced: true, ..local }));
+    served.add(asked::<SelfSubjectAccessReview>(&authorization("SelfSubjectAccessReview", "selfsubjectaccessreviews")));
+    served.add(asked::<SelfSubjectRulesReview>(&authorization("SelfSubjectRulesReview", "selfsubjectrulesreviews")));
+    served.add(asked::<SubjectAccessReview>(&authorization("SubjectAccessReview", "subjectaccessreviews")));
+    // Of the pods that it binds to nodes there are none.
+    served.add(asked::<Binding>(&Names { namespaced: true, ..Names::asked("Binding", "bindings") }));
 }
 
 /// Whether a kind of this name is built into a real server, in this version.
@@ -172,6 +176,7 @@ pub(crate) fn always(resource: &Resource) -> Value {
         }),
         (APIEXTENSIONS, _) => json!({"spec": {"names": {}}, "status": {}}),
         ("authorization.k8s.io", _) => json!({"spec": {}, "status": {}}),
+        ("authentication.k8s.io", "TokenReview") => json!({"spec": {}, "status": {"user": {}}}),
         ("authentication.k8s.io", _) => json!({"status": {"userInfo": {}}}),
         _ => json!({}),
     }
@@ -221,6 +226,10 @@ impl Names {
             selectable: &[],
             verbs: STORED,
         }
+    }
+
+    fn asked(kind: &'static str, plural: &'static str) -> Self {
+        Self { namespaced: false, verbs: ASKED, ..Self::core(kind, plural) }
     }
 }
 
@@ -279,10 +288,8 @@ fn kept(engine: &Engine, names: &Names, mut resource: Resource) -> Arc<Resource>
     Arc::new(resource)
 }
 
-fn asked<K: JsonSchema>(group: &'static str, kind: &'static str, plural: &'static str) -> Arc<Resource> {
-    let mut resource = build::<K>(&Names { group, namespaced: false, ..Names::core(kind, plural) }, &[]);
-    resource.verbs = ASKED;
-    Arc::new(resource)
+fn asked<K: JsonSchema>(names: &Names) -> Arc<Resource> {
+    Arc::new(build::<K>(names, &[]))
 }
 
 /// A column with what the API's documentation says of its field.

@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::authorization::v1::{SelfSubjectAccessReview, SelfSubjectRulesReview};
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenReview};
+use k8s_openapi::api::authorization::v1::{
+    LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview,
+};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{
+    Binding, ConfigMap, Event, LimitRange, Namespace, ResourceQuota, Secret, ServiceAccount,
+};
 use k8s_openapi::api::events::v1::Event as EventsV1Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ListMeta, ObjectMeta, Status};
@@ -34,6 +38,13 @@ const ATOMIC: &[&str] = &[
     "/properties/related",
 ];
 
+/// Where a definition has a schema.
+const SCHEMA: &str = "/properties/spec/properties/versions/items/properties/schema/properties/openAPIV3Schema";
+
+/// What a schema says with a value of any type, or with one of several types.
+const ANYTHING: &[&str] =
+    &["default", "example", "enum/items", "items", "additionalItems", "additionalProperties", "dependencies"];
+
 /// The schema of a type, with everything it refers to written out. It is made once in a process.
 pub(crate) fn of<K: JsonSchema>() -> Arc<Schema> {
     static MADE: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
@@ -52,6 +63,11 @@ fn make<K: JsonSchema>() -> Schema {
         fields.remove("required");
         fields.remove("components");
         fields.remove("title");
+    }
+    for place in ANYTHING {
+        if let Some(part) = schema.pointer_mut(&format!("{SCHEMA}/properties/{place}")) {
+            *part = json!({"x-kubernetes-preserve-unknown-fields": true});
+        }
     }
     for (pointer, key) in LISTS {
         let Some(list) = schema.pointer_mut(pointer).and_then(Value::as_object_mut) else { continue };
@@ -93,7 +109,11 @@ pub(crate) fn definitions() -> &'static Map<String, Value> {
         generator.subschema_for::<LimitRange>();
         generator.subschema_for::<ResourceQuota>();
         generator.subschema_for::<CustomResourceDefinition>();
+        generator.subschema_for::<Binding>();
         generator.subschema_for::<SelfSubjectReview>();
+        generator.subschema_for::<TokenReview>();
+        generator.subschema_for::<LocalSubjectAccessReview>();
+        generator.subschema_for::<SubjectAccessReview>();
         generator.subschema_for::<SelfSubjectAccessReview>();
         generator.subschema_for::<SelfSubjectRulesReview>();
         generator.subschema_for::<ListMeta>();

@@ -1,7 +1,11 @@
 //! Custom resource definitions: a kind of one's own, served from the moment that it is written.
 
+pub(crate) mod formats;
 mod install;
+mod pattern;
+mod structure;
 pub(crate) mod validate;
+pub(crate) mod within;
 
 pub(crate) use install::{install, installed, uninstall};
 

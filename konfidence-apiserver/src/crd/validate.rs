@@ -3,6 +3,7 @@
 use kube::core::cel::{CompilationError, CompiledSchema};
 use serde_json::Value;
 
+use super::structure;
 use crate::field::{FieldError, FieldErrors};
 use crate::json::{list, text};
 use crate::schema::{Schema, Structural};
@@ -11,7 +12,7 @@ use crate::verbs::validate::names;
 
 /// How long the paths of all schemas of a version may be together, in bytes. A real server has no such bound; from about
 /// a thousand levels on it takes seconds for each request, or runs into its deadline.
-const MOST_SPRAWL: usize = 16 << 20;
+pub(super) const MOST_SPRAWL: usize = 16 << 20;
 
 /// Everything that is wrong with a definition; `old` is its present state on an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
@@ -214,11 +215,11 @@ fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
         errors.push(FieldError::forbidden(at, why));
         return;
     }
-    check_structure(schema, at, true, errors);
+    structure::check(schema, at, errors);
     match Schema::shared(schema) {
         // Rules are looked at when the schema makes sense.
         Ok(compiled) if errors.len() == before => {
-            check_rules(schema, compiled.rules(), at, errors);
+            check_rules(schema, compiled.rules(), at, None, errors);
             if errors.len() == before {
                 check_defaults(schema, &compiled.structure, at, errors);
             }
@@ -299,93 +300,16 @@ fn check_scale(version: &Value, at: &str, errors: &mut FieldErrors) {
     }
 }
 
-/// A structural schema names the type of every place, and says of keyed lists what their keys are.
-fn check_structure(schema: &Value, at: &str, root: bool, errors: &mut FieldErrors) {
-    let flag = |name: &str| schema.get(name).and_then(Value::as_bool).unwrap_or_default();
-    let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
-    let open = flag("x-kubernetes-int-or-string") || flag("x-kubernetes-preserve-unknown-fields");
-    if !root && text("type").is_empty() && !open {
-        errors.push(FieldError::required(format!("{at}.type"), "must not be empty for specified object fields"));
-    }
-    let kinds = ["array", "boolean", "integer", "number", "object", "string"];
-    if !text("type").is_empty() && !kinds.contains(&text("type")) {
-        errors.push(FieldError::not_supported(format!("{at}.type"), text("type"), &kinds.map(str::to_owned)));
-    }
-    if flag("uniqueItems") {
-        errors.push(FieldError::forbidden(
-            format!("{at}.uniqueItems"),
-            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-        ));
-    }
-    if schema.get("properties").is_some()
-        && schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
-    {
-        errors.push(FieldError::forbidden(
-            format!("{at}.additionalProperties"),
-            "additionalProperties and properties are mutual exclusive",
-        ));
-    }
-    let keys =
-        schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    match text("x-kubernetes-list-type") {
-        "" | "atomic" | "set" => {}
-        "map" if keys.is_empty() => errors.push(FieldError::required(
-            format!("{at}.x-kubernetes-list-map-keys"),
-            "must not be empty if x-kubernetes-list-type is map",
-        )),
-        "map" => {
-            let item = schema.get("items").map(Structural::parse).unwrap_or_default();
-            let required: Vec<&Value> =
-                schema.pointer("/items/required").and_then(Value::as_array).into_iter().flatten().collect();
-            for (index, key) in keys.iter().enumerate() {
-                let name = key.as_str().unwrap_or_default();
-                let field = format!("{at}.x-kubernetes-list-map-keys[{index}]");
-                match item.properties.get(name) {
-                    None => {
-                        errors.push(FieldError::invalid(field, name, "entries must all be names of item properties"));
-                    }
-                    Some(property) if property.default.is_none() && !required.contains(&key) => {
-                        errors.push(FieldError::required(
-                            format!("{at}.items.properties[{name}].default"),
-                            "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
-                        ));
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        other => errors.push(FieldError::not_supported(
-            format!("{at}.x-kubernetes-list-type"),
-            other,
-            &["atomic".to_owned(), "map".to_owned(), "set".to_owned()],
-        )),
-    }
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        // What the API itself describes may be mentioned, and says nothing.
-        if root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
-            continue;
-        }
-        check_structure(property, &format!("{at}.properties[{name}]"), false, errors);
-    }
-    match schema.get("items") {
-        Some(items @ Value::Object(_)) => check_structure(items, &format!("{at}.items"), false, errors),
-        Some(_) => {
-            errors.push(FieldError::forbidden(format!("{at}.items"), "items must be a schema object and not an array"));
-        }
-        None if text("type") == "array" => {
-            errors.push(FieldError::required(format!("{at}.items"), "must be specified"));
-        }
-        None => {}
-    }
-    if let Some(more @ Value::Object(_)) = schema.get("additionalProperties") {
-        check_structure(more, &format!("{at}.additionalProperties"), false, errors);
-    }
-}
-
 /// Every rule has to compile: one that does not would refuse every object later, when nobody knows why.
-fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut FieldErrors) {
+///
+/// `within`: the list around it whose items have no identity; what one of them was before cannot be told.
+fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, within: Option<&str>, errors: &mut FieldErrors) {
     for (index, rule) in compiled.validations.iter().enumerate() {
         let Err(error) = rule else { continue };
+        if schema.pointer(&format!("/x-kubernetes-validations/{index}/rule")).is_none() {
+            // It is told to be missing.
+            continue;
+        }
         let field = format!("{at}.x-kubernetes-validations[{index}].rule");
         let written = schema.pointer(&format!("/x-kubernetes-validations/{index}")).cloned().unwrap_or_default();
         errors.push(match error {
@@ -401,16 +325,27 @@ fn check_rules(schema: &Value, compiled: &CompiledSchema, at: &str, errors: &mut
         });
     }
     check_words(schema, at, errors);
+    if let Some(within) = within {
+        for (index, rule) in list(schema, "/x-kubernetes-validations").iter().enumerate() {
+            let rule = text(rule, "/rule");
+            if rule.contains("oldSelf") {
+                let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+                errors.push(FieldError::invalid(format!("{at}.x-kubernetes-validations[{index}].rule"), rule, why));
+            }
+        }
+    }
     for (name, below) in &compiled.properties {
         if let Some(property) = schema.pointer("/properties").and_then(|all| all.get(name)) {
-            check_rules(property, below, &format!("{at}.properties[{name}]"), errors);
+            check_rules(property, below, &format!("{at}.properties[{name}]"), within, errors);
         }
     }
     if let (Some(items), Some(below)) = (schema.get("items"), &compiled.items) {
-        check_rules(items, below, &format!("{at}.items"), errors);
+        let is_map = text(schema, "/x-kubernetes-list-type") == "map";
+        let within = within.or((!is_map).then_some(at));
+        check_rules(items, below, &format!("{at}.items"), within, errors);
     }
     if let (Some(more), Some(below)) = (schema.get("additionalProperties"), &compiled.additional_properties) {
-        check_rules(more, below, &format!("{at}.additionalProperties"), errors);
+        check_rules(more, below, &format!("{at}.additionalProperties"), within, errors);
     }
 }
 
@@ -427,19 +362,32 @@ fn check_words(schema: &Value, at: &str, errors: &mut FieldErrors) {
         if text("rule").trim().is_empty() {
             errors.push(FieldError::required(format!("{at}.rule"), "rule is not specified"));
         }
-        if text("message").contains('\n') {
+        if !text("message").is_empty() && text("message").trim().is_empty() {
+            errors.push(FieldError::invalid(
+                format!("{at}.message"),
+                text("message"),
+                "must be non-empty if specified",
+            ));
+        } else if text("message").contains('\n') {
             errors.push(FieldError::invalid(format!("{at}.message"), text("message"), "must not contain line breaks"));
         }
         let reasons = ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
         if !text("reason").is_empty() && !reasons.contains(&text("reason").to_owned()) {
             errors.push(FieldError::not_supported(format!("{at}.reason"), text("reason"), &reasons));
         }
+        if let Some(optional) = rule.get("optionalOldSelf").filter(|set| !set.is_null())
+            && !text("rule").contains("oldSelf")
+        {
+            let why = "may not be set if oldSelf is not used in rule";
+            errors.push(FieldError::invalid(format!("{at}.optionalOldSelf"), optional.clone(), why));
+        }
         let path = text("fieldPath");
         let mut place = Some(Structural::parse(schema));
         for name in path.split('.').filter(|name| !name.is_empty()) {
             place = place.and_then(|place| place.field(name).cloned());
         }
-        if !path.is_empty() && !path.contains('[') && place.is_none() {
+        let leads = path.starts_with('.') && place.is_some() || path.contains('[');
+        if !path.is_empty() && !leads {
             errors.push(FieldError::invalid(format!("{at}.fieldPath"), path, "must be a valid path"));
         }
     }

@@ -67,18 +67,26 @@ pub(crate) fn group(served: &Served, name: &str) -> Option<Value> {
 
 /// The built-in groups in the order in which a real server lists them; all others follow by name.
 const ORDER: &[&str] = &[
+    "apiregistration.k8s.io",
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
     "autoscaling",
     "batch",
+    "certificates.k8s.io",
     "networking.k8s.io",
     "policy",
     "rbac.authorization.k8s.io",
     "storage.k8s.io",
+    "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
+    "scheduling.k8s.io",
     "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 ];
 
 fn named(served: &Served) -> Vec<(&str, &Group)> {

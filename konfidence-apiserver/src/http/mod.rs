@@ -190,7 +190,10 @@ fn root(
     accept: &ApiResult<Accept>,
 ) -> Option<ApiResult<Reply>> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    if let Some(health) = health::answer(&parts, request.uri().query().unwrap_or_default()) {
+    // Without a slash behind it.
+    if !request.uri().path().ends_with('/')
+        && let Some(health) = health::answer(&parts, request.uri().query().unwrap_or_default())
+    {
         return Some(Ok(if parts.len() == 1 { Reply::text(&health) } else { Reply::bare(&health) }));
     }
     if let (["api" | "apis"] | ["api", "v1"], Err(_)) = (parts.as_slice(), accept) {
@@ -217,7 +220,16 @@ fn root(
         }
         _ => return None,
     };
-    if request.method() != Method::GET && request.method() != Method::HEAD {
+    // What the built-in groups offer is only told to who asks for it; everything else is told to everybody.
+    let is_builtin = |group: &str, version: &str| {
+        served.version(group, version).is_some_and(|version| !version.resources.values().any(|one| one.custom))
+    };
+    let asks_only = match parts.as_slice() {
+        ["api", ..] => true,
+        ["apis", group, version] => is_builtin(group, version),
+        _ => false,
+    };
+    if asks_only && request.method() != Method::GET {
         return Some(Err(ApiError::method_not_allowed(None, "")));
     }
     Some(Ok(reply))

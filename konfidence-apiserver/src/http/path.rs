@@ -30,9 +30,16 @@ impl Target {
     }
 }
 
-/// The parts of a path, each decoded. `None`: a part is no UTF-8.
+/// The parts of a decoded path. What follows its last word are slashes, and says nothing. `None`: it is no UTF-8, or no
+/// path of anything, since slashes that follow one another are not one.
 pub(crate) fn parts(path: &str) -> Option<Vec<String>> {
-    path.split('/').filter(|part| !part.is_empty()).map(decoded).collect()
+    let path = decoded(path)?;
+    let path = path.strip_prefix('/').unwrap_or(&path);
+    if path.starts_with('/') || path.starts_with("apis//") {
+        return None;
+    }
+    let path = path.trim_end_matches('/');
+    Some(if path.is_empty() { Vec::new() } else { path.split('/').map(str::to_owned).collect() })
 }
 
 /// Finds what `parts`, the path below `/api` or `/apis`, names.
@@ -63,9 +70,11 @@ pub(crate) fn target(served: &Served, parts: &[String], method: &Method) -> ApiR
         ["namespaces", _, "status" | "finalize"] | ["namespaces", _] if group.is_empty() => {
             (find("namespaces")?, None, rest.get(1..).unwrap_or_default())
         }
+        // No namespace is every namespace.
+        ["namespaces", "", plural] => (find(plural)?, None, &[][..]),
         ["namespaces", namespace, plural, rest @ ..] => {
             let resource = find(plural)?;
-            if !resource.namespaced {
+            if !resource.namespaced || namespace.is_empty() {
                 return Err(nothing());
             }
             (resource, some(namespace), rest)
@@ -88,15 +97,31 @@ pub(crate) fn target(served: &Served, parts: &[String], method: &Method) -> ApiR
         Some("finalize") => resource.group.is_empty() && resource.plural == "namespaces",
         Some(_) => false,
     };
+    if let [name] | [name, _] = rest
+        && subresource_served
+        && !name.is_empty()
+    {
+        is_segment(name)?;
+    }
     match rest {
         [] => Ok(Target { resource, namespace, name: None, subresource: None, watched }),
         [name] => Ok(Target { resource, namespace, name: some(name), subresource: None, watched }),
-        [name, part] if subresource_served => {
+        [name, part] if subresource_served && !name.is_empty() => {
             Ok(Target { resource, namespace, name: some(name), subresource: some(part), watched })
         }
         [name, ..] if custom => Err(ApiError::not_found(&resource, name)),
         _ => Err(nothing()),
     }
+}
+
+/// Refuses a name that no object can have because it would lead elsewhere in a path.
+fn is_segment(name: &str) -> ApiResult<()> {
+    let why = match name {
+        "." | ".." => format!("may not be '{name}'"),
+        name if name.contains('%') => "may not contain '%'".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(ApiError::bad_request(format!("Name parameter invalid: \"{name}\": {why}")))
 }
 
 fn decoded(part: &str) -> Option<String> {
@@ -124,8 +149,16 @@ mod tests {
 
     #[test]
     fn escapes_are_undone() {
-        assert_eq!(parts("/apis/a%2Fb//c%20d"), Some(vec!["apis".into(), "a/b".into(), "c d".into()]));
+        assert_eq!(parts("/apis/a%2Fb/c%20d/"), Some(vec!["apis".into(), "a".into(), "b".into(), "c d".into()]));
         assert_eq!(parts("/%ff"), None);
         assert_eq!(parts("/100%"), Some(vec!["100%".into()]));
+    }
+
+    #[test]
+    fn slashes_that_follow_one_another_are_not_one() {
+        assert_eq!(parts("//api"), None);
+        assert_eq!(parts("/apis//"), None);
+        assert_eq!(parts("/api//v1//"), Some(vec!["api".into(), String::new(), "v1".into()]));
+        assert_eq!(parts("/"), Some(Vec::new()));
     }
 }

@@ -101,7 +101,7 @@ impl Schema {
 
     /// As [`prune`](Self::prune), for a value that is no object of the API.
     pub(crate) fn prune_part(&self, value: &mut Value) -> Vec<String> {
-        prune::prune_part(value, &self.structure)
+        self.structure.prune_part(value)
     }
 
     /// A schema that takes every object.

@@ -17,11 +17,13 @@ pub(super) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
     dropped
 }
 
-/// As [`prune`], for a value that is a part of an object.
-pub(super) fn prune_part(value: &mut Value, schema: &Structural) -> Vec<String> {
-    let mut dropped = Vec::new();
-    walk(value, schema, &Place::Root, schema.embedded, &mut dropped);
-    dropped
+impl Structural {
+    /// As [`prune`], for a value that is a part of an object.
+    pub(crate) fn prune_part(&self, value: &mut Value) -> Vec<String> {
+        let mut dropped = Vec::new();
+        walk(value, self, &Place::Root, self.embedded, &mut dropped);
+        dropped
+    }
 }
 
 fn walk(value: &mut Value, schema: &Structural, at: &Place<'_>, resource: bool, dropped: &mut Vec<String>) {

@@ -50,6 +50,10 @@ pub(crate) fn run(api: &Arc<Api>, method: &Method, call: &Call) -> ApiResult<Rep
     if resource.collection.is_none() {
         return if *method == Method::POST && target.name.is_none() {
             let review = prepare::read(call)?.value;
+            let pods = api.registry.served().get("", "v1", "pods").cloned();
+            if let Some(pods) = pods.filter(|_| resource.kind == "Binding") {
+                return Err(ApiError::not_found(&pods, crate::json::text(&review, "/metadata/name")));
+            }
             Ok(Reply::created(reviews::answer(api, call, review)))
         } else {
             Err(ApiError::method_not_allowed(None, ""))

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::prepare::{self, Origin};
 use super::{create, scale, update};
 use crate::apply;
+use crate::crd::within;
 use crate::field::FieldError;
 use crate::http::body::Twice;
 use crate::http::params::FieldValidation;
@@ -190,12 +191,21 @@ fn run_apply(api: &Api, call: &Call, name: &str) -> ApiResult<Reply> {
     if config.pointer("/metadata/managedFields").is_some_and(|managed| !managed.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    if let Some(why) = apply::misfit(&config, &resource.ownership) {
+    let applied = &config;
+    let schemas = within::schema_of_schemas(resource).into_iter().flat_map(|schema| {
+        let strict = within::all(applied).into_iter().filter(|inner| !inner.is_outermost && !inner.is_lenient);
+        strict.filter_map(move |inner| {
+            let value = applied.pointer(&inner.pointer)?;
+            Some((inner.path, value, schema))
+        })
+    });
+    if let Some(why) = apply::misfit(&config, &resource.ownership, schemas) {
         return Err(ApiError::untyped(format!(
             "failed to create typed patch object ({namespace}/{name}; {}/{}, Kind={}): {why}",
             resource.group, resource.version, resource.kind
         )));
     }
+    prepare::prune_schemas(resource, &mut config);
     let inconvertible = super::validate::undecodable(resource, &config).filter(|_| !resource.custom).map(|why| {
         let kind = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
         ApiError::untyped(format!(

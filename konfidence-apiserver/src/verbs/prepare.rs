@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::validate;
 use crate::builtin;
+use crate::crd::{formats, within};
 use crate::field::FieldError;
 use crate::http::Call;
 use crate::http::body::{self, Decoded, Twice, Unreadable};
@@ -229,6 +230,7 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
     }
     let mut strange: Vec<(String, &str)> = twice.fields.iter().map(|path| (path.clone(), "duplicate")).collect();
     let mut unknown = resource.schema.prune(object);
+    unknown.extend(prune_schemas(resource, object));
     unknown.sort();
     let mut of_metadata = Vec::new();
     if let Some(metadata) = object.get_mut("metadata").filter(|metadata| metadata.is_object()) {
@@ -241,6 +243,9 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
         let paths: Vec<String> = strange.iter().map(|(path, _)| path.clone()).collect();
         let met = body::order(&call.body, &paths);
         strange.sort_by_key(|(path, _)| met.iter().rposition(|one| one == path));
+    } else if !resource.custom {
+        // What comes out of a patch has its fields in order.
+        strange.sort();
     }
     let strange: Vec<String> = strange.into_iter().map(|(path, what)| format!("{what} field {path:?}")).collect();
     resource.schema.default(object);
@@ -256,6 +261,22 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
         }
     }
     Ok(())
+}
+
+/// Drops what a definition's inner schemas have and no schema knows.
+pub(super) fn prune_schemas(resource: &Resource, object: &mut Value) -> Vec<String> {
+    let mut dropped = Vec::new();
+    let Some(schema) = within::schema_of_schemas(resource) else { return dropped };
+    for inner in within::all(object) {
+        if let Some(value) = object.pointer_mut(&inner.pointer) {
+            let unknown = schema.prune_part(value);
+            within::drop_empty(value);
+            if !inner.is_lenient {
+                dropped.extend(unknown.into_iter().map(|field| format!("{}.{field}", inner.path)));
+            }
+        }
+    }
+    dropped
 }
 
 /// Keys that are set twice in YAML, in one sentence.
@@ -354,6 +375,11 @@ pub(super) fn check(call: &Call, object: &Value, old: Option<&Value>) -> ApiResu
     let errors = validate::check(resource, object, old, call.target.subresource.as_deref());
     if errors.is_empty() {
         doubtful_finalizers(call, object);
+        if within::schema_of_schemas(resource).is_some() {
+            for warning in formats::warnings(object, old) {
+                call.warn(warning);
+            }
+        }
         return Ok(());
     }
     let name = text(object, "/metadata/name");

@@ -43,8 +43,41 @@ fn decoded_length(text: &str) -> usize {
     (text.len() / 4 * 3).saturating_sub(text.bytes().rev().take_while(|byte| *byte == b'=').count().min(2))
 }
 
+/// What the labels that say how pods are held may say. Here are no pods, but what is applied here is to be applied there.
+fn pod_security(namespace: &Value) -> FieldErrors {
+    const LEVELS: &[&str] = &["privileged", "baseline", "restricted"];
+    let mut errors = Vec::new();
+    for mode in ["enforce", "audit", "warn"] {
+        for (suffix, legal, why) in [
+            (
+                "",
+                (|level| LEVELS.contains(&level)) as fn(&str) -> bool,
+                "must be one of privileged, baseline, restricted",
+            ),
+            ("-version", is_pod_security_version, "must be \"latest\" or \"v1.x\""),
+        ] {
+            let name = format!("pod-security.kubernetes.io/{mode}{suffix}");
+            let label = namespace.pointer("/metadata/labels").and_then(|labels| labels.get(&name)?.as_str());
+            if let Some(label) = label.filter(|label| !legal(label)) {
+                errors.push(FieldError::invalid(format!("metadata.labels[{name}]"), label, why));
+            }
+        }
+    }
+    errors
+}
+
+fn is_pod_security_version(version: &str) -> bool {
+    let minor = version.strip_prefix("v1.").unwrap_or_default();
+    let is_number = !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit());
+    version == "latest" || is_number && (minor == "0" || !minor.starts_with('0'))
+}
+
 /// A namespace is on its way out exactly when it says so.
 fn namespace(object: &Value) -> FieldErrors {
+    let errors = pod_security(object);
+    if !errors.is_empty() {
+        return errors;
+    }
     let phase = text(object, "/status/phase");
     let deleting = object.pointer("/metadata/deletionTimestamp").is_some();
     let why = match (deleting, phase) {
@@ -94,8 +127,12 @@ fn secret(object: &Value, old: Option<&Value>) -> FieldErrors {
         errors.push(FieldError::too_long("data", MOST_DATA as u64));
     }
     let has = |key: &str| object.get("data").and_then(|data| data.get(key)).is_some();
+    let account = "/metadata/annotations/kubernetes.io~1service-account.name";
     let required = |key: &str| FieldError::required(format!("data[{key}]"), "");
     match text(object, "/type") {
+        "kubernetes.io/service-account-token" if text(object, account).is_empty() => {
+            errors.push(FieldError::required("metadata.annotations[kubernetes.io/service-account.name]", ""));
+        }
         "kubernetes.io/tls" => {
             errors.extend(["tls.crt", "tls.key"].into_iter().filter(|key| !has(key)).map(required));
         }

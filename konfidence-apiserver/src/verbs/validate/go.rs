@@ -16,7 +16,11 @@ pub(super) fn undecodable(value: &Value, schema: &Structural, name: &str, prefix
 /// decoder was given.
 fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) -> Option<String> {
     let refused = |of: &str| {
-        let got = prepare::go(value);
+        // A number that is one, and does not fit, is shown.
+        let got = match value {
+            Value::Number(number) if schema.kind.as_deref() == Some("integer") => format!("number {number}"),
+            value => prepare::go(value).to_owned(),
+        };
         Some(if root {
             format!("json: cannot unmarshal {got} into Go value of type v1.{name}")
         } else {
@@ -24,6 +28,7 @@ fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) ->
         })
     };
     let kind = schema.kind.as_deref().unwrap_or_default();
+    let field = at.rsplit('.').next().unwrap_or_default();
     match (kind, value) {
         (_, Value::Null) | ("", _) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => None,
         ("object", Value::Object(fields)) => fields.iter().find_map(|(field, value)| {
@@ -49,8 +54,13 @@ fn walk(value: &Value, schema: &Structural, name: &str, at: &str, root: bool) ->
             _ => None,
         },
         ("integer", Value::Number(number)) if number.is_i64() || number.is_u64() => None,
-        ("object", _) if schema.properties.is_empty() => refused("map[string]string"),
+        ("object", _) if schema.properties.is_empty() => refused(match field {
+            "properties" | "patternProperties" | "definitions" => "map[string]v1.JSONSchemaProps",
+            _ => "map[string]string",
+        }),
         ("object", _) => refused(&format!("v1.{}", type_name(at.rsplit('.').next().unwrap_or_default(), name))),
+        ("array", _) if field == "enum" => refused("[]v1.JSON"),
+        ("array", _) if field == "x-kubernetes-validations" => refused("v1.ValidationRules"),
         ("array", _) => {
             let scalar = schema.items.as_ref().is_some_and(|items| items.properties.is_empty());
             let of = at.rsplit('.').next().map(|field| type_name(field, name)).unwrap_or_default();
@@ -74,6 +84,25 @@ fn type_name(field: &str, holder: &str) -> String {
             name.push_str(if field == "spec" { "Spec" } else { "Status" });
             name
         }
+        "versions" => "CustomResourceDefinitionVersion".to_owned(),
+        "names" | "acceptedNames" => "CustomResourceDefinitionNames".to_owned(),
+        "schema" => "CustomResourceValidation".to_owned(),
+        "subresources" => "CustomResourceSubresources".to_owned(),
+        "scale" => "CustomResourceSubresourceScale".to_owned(),
+        "additionalPrinterColumns" => "CustomResourceColumnDefinition".to_owned(),
+        "selectableFields" => "SelectableField".to_owned(),
+        "conversion" => "CustomResourceConversion".to_owned(),
+        "x-kubernetes-validations" => "ValidationRule".to_owned(),
+        "openAPIV3Schema"
+        | "properties"
+        | "patternProperties"
+        | "definitions"
+        | "allOf"
+        | "anyOf"
+        | "oneOf"
+        | "not"
+        | "items"
+        | "additionalProperties" => "JSONSchemaProps".to_owned(),
         "involvedObject" | "regarding" | "related" | "secrets" => "ObjectReference".to_owned(),
         "imagePullSecrets" => "LocalObjectReference".to_owned(),
         "source" | "deprecatedSource" => "EventSource".to_owned(),

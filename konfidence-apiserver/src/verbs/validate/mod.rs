@@ -7,6 +7,7 @@ mod restore;
 
 use serde_json::Value;
 
+use crate::crd::within;
 use crate::field::{FieldError, FieldErrors};
 use crate::json::{list, owner_reference, text};
 use crate::resource::{METADATA, Resource};
@@ -106,7 +107,16 @@ pub(crate) fn undecodable(resource: &Resource, object: &Value) -> Option<String>
         .or_else(|| {
             if resource.custom { None } else { go::undecodable(object, &resource.schema.structure, &resource.kind, "") }
         })
+        .or_else(|| undecodable_schema(resource, object))
         .or_else(|| if resource.custom { go::embedded(object, &resource.schema.structure) } else { None })
+}
+
+/// The first value that one of a definition's inner schemas cannot hold.
+fn undecodable_schema(resource: &Resource, object: &Value) -> Option<String> {
+    let schema = within::schema_of_schemas(resource)?;
+    within::all(object)
+        .into_iter()
+        .find_map(|inner| go::undecodable(object.pointer(&inner.pointer)?, schema, "JSONSchemaProps", &inner.fields))
 }
 
 /// As [`undecodable`], in the words of what a strategic patch is turned into an object by.
