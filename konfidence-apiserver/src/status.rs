@@ -1,6 +1,7 @@
 //! Errors as the API answers them: a `Status` object with a code, a reason and causes, worded as the real server words
 //! them, because people and clients match on these words.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::{Map, Value, json};
@@ -122,13 +123,10 @@ impl ApiError {
 
     /// 422 with every refused field.
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &FieldErrors) -> Self {
-        let mut sentences: Vec<String> = Vec::new();
-        for sentence in errors.iter().map(ToString::to_string) {
-            // What is refused twice is said once.
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
+        // What is refused twice is said once.
+        let mut said = HashSet::new();
+        let sentences = errors.iter().map(ToString::to_string);
+        let sentences: Vec<String> = sentences.filter(|sentence| said.insert(sentence.clone())).collect();
         let all = match sentences.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),

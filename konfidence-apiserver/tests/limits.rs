@@ -292,6 +292,35 @@ async fn schemas_nested_hundreds_deep_are_served_and_those_that_take_all_memory_
 }
 
 #[tokio::test]
+async fn a_body_of_nothing_but_mistakes_is_answered_soon_and_tells_a_hundred() {
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    let fields: Vec<String> = (0..100_000).map(|number| format!(r#""u{number}":1"#)).collect();
+    let body = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x"}},{}}}"#, fields.join(","));
+    let headers = [("content-type", "application/json")];
+    let begin = tokio::time::Instant::now();
+    let made = send(&server, "POST", CONFIG_MAPS, &headers, body.clone()).await;
+    assert_eq!(made.code, 201);
+    assert_eq!(made.headers.get_all("warning").iter().count(), 100, "as many as the real server tells");
+    let refused = send(&server, "PUT", &format!("{CONFIG_MAPS}/x?fieldValidation=Strict"), &headers, body).await;
+    assert_eq!((refused.code, refused.message().matches("unknown field").count()), (400, 100));
+
+    let secrets = |letter: char| {
+        let secrets: Vec<Value> = (0..10_000).map(|number| json!({"name": format!("{letter}{number}")})).collect();
+        let account =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x"}, "secrets": secrets});
+        account.to_string()
+    };
+    for letter in ['a', 'b'] {
+        let path = format!("/api/v1/namespaces/default/serviceaccounts/x?fieldManager={letter}");
+        let headers = [("content-type", "application/apply-patch+yaml")];
+        assert!(send(&server, "PATCH", &path, &headers, secrets(letter)).await.code < 300);
+    }
+    // Seconds in a debug build; a walk through all for each of them takes minutes.
+    assert!(begin.elapsed() < Duration::from_mins(1), "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
 async fn a_thousand_watches_see_every_change_and_hold_up_nobody() {
     let _alone = ALONE.lock().await;
     let server = support::server();

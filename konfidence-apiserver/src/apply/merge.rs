@@ -1,5 +1,7 @@
 //! Laying an applied configuration over the live object.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::fieldset::Element;
@@ -36,15 +38,19 @@ pub(super) fn merge(live: &Value, config: &Value, schema: Option<&Structural>) -
 fn merge_items(live: &[Value], config: &[Value], list: &ListType, schema: Option<&Structural>) -> Vec<Value> {
     let keyed = |all: &[Value]| -> Vec<Element> { all.iter().map(|item| shape::element(list, schema, item)).collect() };
     let (live_keys, config_keys) = (keyed(live), keyed(config));
-    let mut shared = config_keys.iter().filter(|key| live_keys.contains(key)).peekable();
+    let mut present: BTreeMap<&Element, Vec<&Value>> = BTreeMap::new();
+    for (key, item) in live_keys.iter().zip(live) {
+        present.entry(key).or_default().push(item);
+    }
+    let configured: BTreeSet<&Element> = config_keys.iter().collect();
+    let mut shared = config_keys.iter().filter(|key| present.contains_key(key)).peekable();
     let mut merged = Vec::with_capacity(live.len().max(config.len()));
-    let mut done: Vec<&Element> = Vec::new();
+    let mut done: BTreeSet<&Element> = BTreeSet::new();
     let (mut l, mut c) = (0, 0);
     let both = |key: &Element, wanted: &Value| {
         // Of an item that is there twice, neither is the one that is meant.
-        let mut present = live_keys.iter().zip(live).filter(|(one, _)| *one == key);
-        match (present.next(), present.next()) {
-            (Some((_, present)), None) => merge(present, wanted, schema),
+        match present.get(key).map(Vec::as_slice) {
+            Some([present]) => merge(present, wanted, schema),
             _ => wanted.clone(),
         }
     };
@@ -53,29 +59,29 @@ fn merge_items(live: &[Value], config: &[Value], list: &ListType, schema: Option
         if let (Some((here, _)), Some((key, item))) = (here, wanted) {
             if here == key {
                 merged.push(both(key, item));
-                done.push(key);
+                done.insert(key);
                 shared.next();
                 (l, c) = (l + 1, c + 1);
                 continue;
             }
-            if config_keys.contains(here) && shared.peek().is_some_and(|next| *next != here) {
+            if configured.contains(here) && shared.peek().is_some_and(|next| *next != here) {
                 l += 1;
                 continue;
             }
         }
         if let Some((here, item)) = here {
-            if !config_keys.contains(here) {
+            if !configured.contains(here) {
                 merged.push(item.clone());
                 l += 1;
                 continue;
             }
-            if done.contains(&here) {
+            if done.contains(here) {
                 l += 1;
             }
         }
         if let Some((key, item)) = wanted {
             merged.push(both(key, item));
-            done.push(key);
+            done.insert(key);
             if shared.peek() == Some(&key) {
                 shared.next();
             }

@@ -2,6 +2,7 @@
 //! which no schema declares, or a value of another type, is refused before anything else, whatever the client says
 //! about field validation.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -79,7 +80,7 @@ fn walk(value: &Value, schema: &Structural, path: &mut Vec<Element>, found: &mut
 }
 
 fn items(all: &[Value], list: &Structural, below: &Structural, path: &mut Vec<Element>, found: &mut Vec<String>) {
-    let mut seen: Vec<Element> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, item) in all.iter().enumerate() {
         let element = match &list.list {
             ListType::Atomic => Element::Index(index),
@@ -92,13 +93,12 @@ fn items(all: &[Value], list: &Structural, below: &Structural, path: &mut Vec<El
                 shape::element(kind, Some(below), item)
             }
         };
-        if seen.contains(&element) {
+        if !seen.insert(element.clone()) {
             found.push(format!("{}: duplicate entries for key {element}", print(path)));
         }
-        path.push(element.clone());
+        path.push(element);
         walk(item, below, path, found);
         path.pop();
-        seen.push(element);
     }
 }
 

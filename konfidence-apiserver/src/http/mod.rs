@@ -35,6 +35,12 @@ use crate::stack::fitting;
 use crate::status::{ApiError, ApiResult};
 use crate::{discovery, openapi, verbs};
 
+/// How long the warnings of an answer may be together before no more are added, in bytes; about as on a real server.
+const MOST_WARNED: usize = 4096;
+
+/// Bodies of so many bytes may take long, whatever is done with them.
+const LONG: usize = 128 << 10;
+
 /// One request for a resource, parsed.
 pub(crate) struct Call {
     /// What the path names.
@@ -57,7 +63,8 @@ impl Call {
     /// Adds a warning to the answer; the same one only once.
     pub(crate) fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if !warnings.contains(&warning) {
+        let told: usize = warnings.iter().map(|warning| warning.len() + 1).sum();
+        if told <= MOST_WARNED && !warnings.contains(&warning) {
             warnings.push(warning);
         }
     }
@@ -148,7 +155,7 @@ async fn answer(
     let call = Call { target, params, accept, user, headers: head.headers, body, warnings: Mutex::default() };
     let levels = levels.max(api.engine.nesting());
     let writes = head.method != Method::GET && head.method != Method::HEAD;
-    let takes_long = writes && (levels > SHALLOW || verbs::takes_long(&call));
+    let takes_long = writes && (levels > SHALLOW || call.body.len() > LONG || verbs::takes_long(&call));
     let work = {
         let (api, method) = (Arc::clone(api), head.method.clone());
         // Written before it is waited for: whoever gives up waiting drops bytes, and no value that needs a stack.

@@ -1,5 +1,7 @@
 //! Lists that are sets or maps hold no entry twice.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::path::Place;
@@ -23,7 +25,8 @@ fn walk(value: &Value, schema: &Structural, at: &Place<'_>, errors: &mut FieldEr
             }
         }
         Value::Array(items) => {
-            let mut seen: Vec<Value> = Vec::new();
+            // Told apart as text, in which the fields of an object have one order.
+            let mut seen = HashSet::new();
             for (index, item) in items.iter().enumerate() {
                 let at = Place::Index(at, index);
                 let identity = match &schema.list {
@@ -31,12 +34,10 @@ fn walk(value: &Value, schema: &Structural, at: &Place<'_>, errors: &mut FieldEr
                     ListType::Set => Some(item.clone()),
                     ListType::Map(keys) => Some(Value::Object(identity(item, keys))),
                 };
-                if let Some(identity) = identity {
-                    if seen.contains(&identity) {
-                        errors.push(FieldError::duplicate(at.to_string(), identity));
-                    } else {
-                        seen.push(identity);
-                    }
+                if let Some(identity) = identity
+                    && !seen.insert(identity.to_string())
+                {
+                    errors.push(FieldError::duplicate(at.to_string(), identity));
                 }
                 if let Some(schema) = schema.items.as_deref() {
                     walk(item, schema, &at, errors);

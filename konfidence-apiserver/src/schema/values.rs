@@ -1,5 +1,7 @@
 //! Types, lengths, patterns, enums, formats: JSON schema, with the words of the real server.
 
+use std::collections::{HashMap, HashSet};
+
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use jsonschema::{Draft, ValidationError, Validator};
@@ -25,20 +27,19 @@ impl Values {
     /// Everything that is wrong with a value. `source`: the schema as it was written.
     pub(super) fn check(&self, object: &Value, source: &Value) -> FieldErrors {
         let mut errors = Vec::new();
-        let mut conjunctions: Vec<String> = Vec::new();
+        let mut conjunctions = HashSet::new();
         if let Some(validator) = &self.0 {
             for error in validator.iter_errors(object) {
                 translate(&error, source, &mut errors);
                 // What is wrong with one of several schemas that all have to fit is told once more of all of them.
                 if let Some(place) = conjunction(&error)
-                    && !conjunctions.contains(&place)
+                    && conjunctions.insert(place.clone())
                 {
                     errors.push(FieldError::invalid(
                         "<nil>",
                         "",
                         format!("{place:?} must validate all the schemas (allOf)"),
                     ));
-                    conjunctions.push(place);
                 }
             }
         }
@@ -54,13 +55,12 @@ fn first_of_each_text(errors: FieldErrors) -> FieldErrors {
         FieldErrorType::Invalid if error.detail.contains(" in body should match ") => Some(2),
         _ => None,
     };
-    let worse = |error: &FieldError| {
-        let own = rank(error);
-        errors
-            .iter()
-            .any(|other| other.field == error.field && own.is_some() && rank(other) < own && rank(other).is_some())
-    };
-    let kept: Vec<bool> = errors.iter().map(|error| !worse(error)).collect();
+    let mut first: HashMap<String, i32> = HashMap::new();
+    for (field, rank) in errors.iter().filter_map(|error| Some((&error.field, rank(error)?))) {
+        first.entry(field.clone()).and_modify(|first| *first = rank.min(*first)).or_insert(rank);
+    }
+    let kept: Vec<bool> =
+        errors.iter().map(|error| rank(error).is_none_or(|rank| first.get(&error.field) == Some(&rank))).collect();
     errors.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(error, _)| error).collect()
 }
 

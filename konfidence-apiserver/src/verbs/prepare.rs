@@ -1,5 +1,7 @@
 //! From what a client sends to what may be stored: the same road for create, update and every patch.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::validate;
@@ -13,6 +15,9 @@ use crate::json::{list, text};
 use crate::resource::{METADATA, Resource};
 use crate::schema::Schema;
 use crate::status::{ApiError, ApiResult};
+
+/// Of how many fields the real server's decoder tells at most that they are unknown or there twice.
+const MOST_STRANGE: usize = 100;
 
 /// The object in the body of a request.
 ///
@@ -228,7 +233,8 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
     if let Some(why) = validate::undecodable(resource, object) {
         return Err(refused(&why));
     }
-    let mut strange: Vec<(String, &str)> = twice.fields.iter().map(|path| (path.clone(), "duplicate")).collect();
+    let mut strange: Vec<(String, &str)> =
+        twice.fields.iter().take(MOST_STRANGE).map(|path| (path.clone(), "duplicate")).collect();
     let mut unknown = resource.schema.prune(object);
     unknown.extend(prune_schemas(resource, object));
     unknown.sort();
@@ -242,10 +248,14 @@ pub(super) fn decode(call: &Call, object: &mut Value, twice: &Twice, origin: Ori
         // A built-in kind is decoded field by field, and each is told where it comes.
         let paths: Vec<String> = strange.iter().map(|(path, _)| path.clone()).collect();
         let met = body::order(&call.body, &paths);
-        strange.sort_by_key(|(path, _)| met.iter().rposition(|one| one == path));
+        let places: HashMap<&String, usize> = met.iter().zip(0..).collect();
+        strange.sort_by_key(|(path, _)| places.get(path).copied());
     } else if !resource.custom {
         // What comes out of a patch has its fields in order.
         strange.sort();
+    }
+    if !resource.custom {
+        strange.truncate(MOST_STRANGE);
     }
     let strange: Vec<String> = strange.into_iter().map(|(path, what)| format!("{what} field {path:?}")).collect();
     resource.schema.default(object);
