@@ -10,35 +10,21 @@
 //! | S1 | promotions in progress, at each write of a promotion or config |
 //! | S2, S4 | the promotion behind each record that a controller writes on a Stage |
 //! | S3, P12 | the record that was there before |
+//! | P26 | what is live below the promotion that a Stage is written for |
 //! | S5 | what the promotion wrote, at its end |
 //! | P22, P28 | each write of a controller to a promotion |
 //! | R14 | the number in the config's status, at each write and each deletion |
 //! | P13 | each creation ([`Numbers::Exact`]), or each vector put on a Stage ([`Numbers::Harmless`]) |
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use konfidence_sdk::promotion::{Phase, Record, conditions_of, controller_uid, gate_is_open};
+use konfidence_sdk::sim::Violation;
 use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, annotation};
 
 use crate::server::Effect;
 use crate::shelf::{Kind, View};
-
-/// A statement of the specification that does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// `S1`.
-    pub statement: &'static str,
-    /// What is wrong.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is violated: {}", self.statement, self.what)
-    }
-}
 
 pub(crate) fn violates<T>(statement: &'static str, what: impl Into<String>) -> Result<T, Violation> {
     Err(Violation { statement, what: what.into() })
@@ -105,6 +91,17 @@ impl Ledger {
         }
         if ledger.gone.keys().any(|uid| !is_awaited(uid)) {
             Arc::make_mut(ledger).gone.retain(|uid, _| is_awaited(uid));
+        }
+    }
+
+    /// Forgets the last promotion when no other is made, and a vector on a Stage that may be put there once more when it
+    /// is the only one: then none is outdated.
+    pub(crate) fn forget_last(ledger: &mut Arc<Self>, makes_more: bool, has_one_vector: bool) {
+        if !makes_more && !ledger.made.is_empty() {
+            Arc::make_mut(ledger).made.clear();
+        }
+        if has_one_vector && ledger.put.values().any(|put| put.has_reason) {
+            Arc::make_mut(ledger).put.retain(|_, put| !put.has_reason);
         }
     }
 }
@@ -398,6 +395,23 @@ fn promoted(
     let is_open = promotion.is_none_or(|it| gate_is_open(conditions_of(it), it.spec.require_approval));
     if !is_open {
         return violates("S4", format!("Stage {stage} is written for {uid}, which nobody approved"));
+    }
+    Ok(())
+}
+
+/// P26, where sequences are given in the order of creation: whoever started what a Stage is written for has superseded
+/// the lower ones.
+pub(crate) fn nothing_waits_below(after: &View, effect: &Effect) -> Result<(), Violation> {
+    let stage = effect.after.as_ref().and_then(|it| it.parsed::<Stage>());
+    for (config, record) in stage.iter().flat_map(|stage| records(stage)) {
+        let lower = after.of(Kind::Promotion).all::<VectorPromotion>().find(|it| {
+            it.spec.vector_promotion_config_name == config
+                && it.spec.sequence < record.sequence
+                && Phase::of_promotion(it).may_yet_run()
+        });
+        if let Some(lower) = lower {
+            return violates("P26", format!("{} is still live below what is executed", name(&lower)));
+        }
     }
     Ok(())
 }

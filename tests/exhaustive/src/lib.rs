@@ -10,12 +10,14 @@
 //!   world     a state: history per kind, plans that wait, the clock
 //!   model     the steps from a state       views: whatever a controller decides from       people: what they do
 //!   rules     decisions and plans, run and remembered                                      server: conditional writes
+//!   feasible  what of a plan can still be done          settled, unread: what makes no difference, and is forgotten
 //!   check     S1 to S5, P12, P13, P22, P28, R14 after each write          rest: S6 from each state
 //!   story     the way to a violation
 //! ```
 
 mod answer;
 mod check;
+mod feasible;
 mod flaw;
 mod model;
 mod people;
@@ -33,7 +35,7 @@ mod unread;
 mod views;
 mod world;
 
-pub use check::{Numbers, Violation};
+pub use check::Numbers;
 pub use flaw::Flaw;
 pub use model::{Exploration, Step};
 pub use report::{into_page, row, table};

@@ -19,7 +19,8 @@ use serde_json::Value;
 use stateright::{Model, Property};
 
 use crate::answer::{Answer, Request, Scope};
-use crate::check::{Author, Ledger, check};
+use crate::check::{Author, Ledger, check, nothing_waits_below};
+use crate::feasible::Offers;
 use crate::flaw::Flaw;
 use crate::people::{Deed, Done, publish};
 use crate::rest::Rested;
@@ -56,7 +57,7 @@ pub struct Exploration {
     pub(crate) instants: Vec<Timestamp>,
     pub(crate) rules: Rules,
     pub(crate) rested: Mutex<Rested>,
-    pub(crate) offers: Memo<Arc<[Step]>>,
+    pub(crate) offers: Memo<Arc<Offers>>,
     effects: Memo<Result<Effect, Refused>>,
     pub(crate) flaw: Flaw,
     beginning: World,
@@ -92,33 +93,6 @@ impl Exploration {
 
     pub(crate) fn instant(&self, now: usize) -> Timestamp {
         self.instants.get(now).copied().unwrap_or_default()
-    }
-
-    /// Whether a write can succeed, now or, for a plan that waits, ever.
-    pub(crate) fn may_succeed(&self, live: &View, request: &Request, waits: bool) -> bool {
-        match request {
-            Request::Create { kind, object } => {
-                let is_free = || {
-                    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-                    live.of(*kind).get(&text("namespace"), &text("name")).is_none()
-                };
-                waits && self.names_become_free() || is_free()
-            }
-            Request::Patch { kind, namespace, name, expected, .. } => live
-                .of(*kind)
-                .get(namespace, name)
-                .is_some_and(|current| current.version == *expected || self.flaw.ignores_version(*kind)),
-            Request::Delete { kind, namespace, name, precondition } => {
-                live.of(*kind).get(namespace, name).is_none_or(|current| {
-                    precondition.resource_version.as_ref() == Some(&current.version.resource_version)
-                })
-            }
-        }
-    }
-
-    fn names_become_free(&self) -> bool {
-        let left = self.scenario.left;
-        left.promotions > 0 || left.configs > 0 || self.scenario.configs.iter().any(|config| config.keep < 10)
     }
 
     fn begin(&self, world: &World, look: &Look, looks: bool) -> Option<World> {
@@ -252,43 +226,30 @@ impl Exploration {
         world.push(effect.kind, Arc::clone(&effect.shelf), self.scenario.old);
         let after = world.live();
         let checked = check(&mut world.ledger, before, &after, effect, author, self.scenario.numbers);
-        if let Err(violation) = checked {
+        let in_order = || match self.scenario.numbers_promotions_in_order() {
+            true => nothing_waits_below(&after, effect),
+            false => Ok(()),
+        };
+        if let Err(violation) = checked.and_then(|()| in_order()) {
             world.broken = Some(Arc::new(violation));
         }
     }
 
-    /// Forgets plans that cannot go on, and those that an idle controller would decide on anyway.
+    /// Forgets whatever makes no difference any more.
     fn tidy(&self, world: &mut World) {
         if world.broken.is_some() {
             world.pending.clear();
             return;
         }
         let live = world.live();
-        world.pending.retain(|pending| match &pending.waits {
-            Waits::Setback(_) => true,
-            Waits::Plan { asks, .. } => {
-                self.may_succeed(&live, &asks.request, true) && !self.is_decided_anyway(&live, pending, &asks.left)
-            }
-        });
-        world.pending.sort_by_key(|pending| pending.hash);
-        let pending = &world.pending;
-        Ledger::forget(&mut world.ledger, &live, |uid| pending.iter().any(|pending| pending.writes_for(uid)));
         if self.scenario.is_reduced {
             self.forget_settled(world, &live);
         }
-    }
-
-    /// Whether the newest views give just what is left of this plan. They are there for good, so an idle controller can
-    /// begin it at any later time.
-    fn is_decided_anyway(&self, live: &View, pending: &Pending, left: &[u64]) -> bool {
-        if self.scenario.watches {
-            return false;
-        }
-        let sight =
-            Sight { flow: &self.flows[pending.flow], now: self.instant(pending.now), setback: None, watched: &[] };
-        match self.rules.consider(mix(sight.seed(), live.hash()), live, &sight) {
-            Considered::Doubt(_) => false,
-            Considered::Plan(anyway) => anyway.whole == left,
+        self.forget_plans(world, &live);
+        let pending = &world.pending;
+        Ledger::forget(&mut world.ledger, &live, |uid| pending.iter().any(|pending| pending.writes_for(uid)));
+        if self.scenario.is_reduced {
+            Ledger::forget_last(&mut world.ledger, world.left.creations > 0, self.scenario.has_one_vector());
         }
     }
 
@@ -326,15 +287,17 @@ impl Model for Exploration {
         let live = world.live();
         for (slot, pending) in world.pending.iter().enumerate() {
             match &pending.waits {
-                Waits::Plan { asks, .. } if self.may_succeed(&live, &asks.request, false) => {
+                Waits::Plan { asks, .. }
+                    if asks.left.first().is_some_and(|due| self.may_succeed(world, &live, due, false)) =>
+                {
                     steps.push(Step(Move::GoOn(slot)));
                 }
                 Waits::Plan { .. } => {}
-                Waits::Setback(_) => steps.extend_from_slice(&self.offers(world, &live, Some(slot))),
+                Waits::Setback(_) => steps.extend_from_slice(&self.offers(world, &live, Some(slot)).steps),
             }
         }
         if world.pending.len() < CONTROLLERS {
-            steps.extend_from_slice(&self.offers(world, &live, None));
+            steps.extend_from_slice(&self.offers(world, &live, None).steps);
         } else {
             steps.extend((0..world.pending.len()).map(|slot| Step(Move::Crash(slot))));
         }

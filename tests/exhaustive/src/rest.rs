@@ -18,13 +18,14 @@ use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use konfidence_sdk::event::NoEvents;
 use konfidence_sdk::promotion::{Phase, apply, approve, controller_uid};
+use konfidence_sdk::sim::Violation;
 use konfidence_sdk::store::Key;
 use konfidence_types::{Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
 use kube::core::ResourceExt;
 use nohash_hasher::NoHashHasher;
 
 use crate::answer::Scope;
-use crate::check::{Violation, violates};
+use crate::check::violates;
 use crate::model::Exploration;
 use crate::people::{delete, is_orphan, missing_stages};
 use crate::scenario::{self, PROJECT};

@@ -29,6 +29,7 @@ use konfidence_types::{VectorPromotion, VectorPromotionConfig, VectorTemplate, a
 use nohash_hasher::NoHashHasher;
 
 use crate::answer::{Answer, Request, Scope};
+use crate::feasible::Due;
 use crate::server::{get, list};
 use crate::shelf::{Kind, Shelf, View, hash_of, mix};
 use crate::unread;
@@ -63,28 +64,13 @@ pub(crate) struct Planned {
     config: Option<Arc<VectorPromotionConfig>>,
     /// How it begins; `None`: it changes nothing.
     pub(crate) first: Option<Asks>,
-    /// What is left in the beginning.
-    pub(crate) whole: Vec<u64>,
-    /// The same for plans that write the same.
-    pub(crate) writes: u64,
 }
 
 impl Planned {
-    /// What is left after these answers, each with the version that it is conditional on: two plans that are left with
-    /// the same are the same from now on.
-    fn left(&self, told: &[Told]) -> Vec<u64> {
+    /// The writes that are left after these answers. Two plans that are left with the same are the same from now on.
+    fn left(&self, told: &[Told]) -> Arc<[Due]> {
         let steps = rest(&self.plan, told).zip(self.essence.iter().skip(told.len()));
-        let step = |((_, write), essence): ((Action, Write), &Option<u64>)| {
-            let version = match &write {
-                Write::Promotion(_, patch) | Write::PromotionStatus(_, patch) => patch.expected.clone().into(),
-                Write::ConfigStatus(_, patch) => patch.expected.clone().into(),
-                Write::Stage { read, .. } => read.clone().into(),
-                Write::Delete(_, precondition) => precondition.clone(),
-                Write::Create(_) => Precondition::default(),
-            };
-            essence.map(|essence| mix(essence, hash_of(&(version.uid, version.resource_version))))
-        };
-        steps.filter_map(step).collect()
+        steps.filter_map(|((action, write), essence)| Some(Due::new((*essence)?, action, &write))).collect()
     }
 }
 
@@ -97,6 +83,7 @@ pub(crate) enum Considered {
 }
 
 pub(crate) struct Doubtful {
+    /// Identifies all that was considered.
     key: u64,
     snapshot: Snapshot,
     now: Timestamp,
@@ -112,7 +99,7 @@ pub(crate) struct Asks {
     /// What the plan has been told so far.
     pub(crate) told: Arc<[Told]>,
     /// What is left of the plan, this request included.
-    pub(crate) left: Arc<[u64]>,
+    pub(crate) left: Arc<[Due]>,
 }
 
 /// How a plan goes on.
@@ -193,7 +180,10 @@ impl Rules {
     fn decide(&self, key: u64, snapshot: Snapshot, now: Timestamp) -> Considered {
         let considered = match decide(&snapshot, now) {
             Decision::Plan(plan) => Considered::Plan(self.planned(plan, &snapshot)),
-            Decision::Verify(doubt) => Considered::Doubt(Arc::new(Doubtful { key, snapshot, now, doubt })),
+            Decision::Verify(doubt) => {
+                let key = mix(key, hash_of(&format!("{doubt:?}")));
+                Considered::Doubt(Arc::new(Doubtful { key, snapshot, now, doubt }))
+            }
         };
         remember(&self.considered, key, considered.clone());
         considered
@@ -208,9 +198,7 @@ impl Rules {
         }
         let essence: Vec<_> = plan.steps.iter().map(|step| self.essence(step, snapshot)).collect();
         let config = snapshot.config.found().cloned();
-        let mut planned = Planned { id: key, plan, essence, config, first: None, whole: Vec::new(), writes: 0 };
-        planned.whole = planned.left(&[]);
-        planned.writes = hash_of(&planned.whole);
+        let mut planned = Planned { id: key, plan, essence, config, first: None };
         if let Next::Write(asks) = next(&planned, Vec::new()) {
             planned.first = Some(asks);
         }
@@ -268,7 +256,12 @@ impl Rules {
                 remember(&self.verdicts, key, verdict);
                 verdict
             });
-            let key = mix(doubtful.key, hash_of(&format!("{:?} {verdict:?}", doubtful.doubt)));
+            let told = match verdict {
+                Verdict::Agrees => 1,
+                Verdict::Differs => 2,
+                Verdict::Highest(number) => hash_of(&number),
+            };
+            let key = mix(doubtful.key, told);
             let considered = self.known(key).unwrap_or_else(|| {
                 let mut snapshot = doubtful.snapshot.clone();
                 snapshot.confirmed.insert(doubtful.doubt.clone(), verdict);
@@ -314,7 +307,7 @@ fn next(planned: &Planned, mut told: Vec<Told>) -> Next {
             Next::Write(Asks {
                 id: told.iter().fold(mix(planned.id, 0xa5c5), |id, told| mix(id, told.key)),
                 request: Arc::new(request),
-                left: planned.left(&told).into(),
+                left: planned.left(&told),
                 told: told.into(),
             })
         }),

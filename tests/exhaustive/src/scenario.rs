@@ -145,6 +145,21 @@ impl Scenario {
         Left { vectors: self.vectors.saturating_sub(1), hand_made, ..self.left }
     }
 
+    /// Whether people or the collector may remove promotions.
+    pub(crate) fn removes(&self) -> bool {
+        self.left.promotions > 0 || self.left.configs > 0
+    }
+
+    /// Whether a promotion that is made later has a higher number.
+    pub(crate) fn numbers_promotions_in_order(&self) -> bool {
+        self.hand_made.is_empty() && !self.removes() && self.configs.iter().all(|config| config.keep >= 10)
+    }
+
+    /// Whether there is one vector for ever.
+    pub(crate) fn has_one_vector(&self) -> bool {
+        self.vectors == 1 && self.sources().len() == 1
+    }
+
     /// Whether two flows put different vectors on one Stage: such a world never comes to rest (P51).
     pub(crate) fn is_contested(&self) -> bool {
         self.sources().len() > 1

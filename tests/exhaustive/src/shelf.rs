@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use konfidence_sdk::promotion::Phase;
 use konfidence_sdk::store::{Object, Version};
-use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate};
+use konfidence_types::{Landscape, Stage, VectorPromotion, VectorPromotionConfig, VectorTemplate, annotation};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -81,6 +81,8 @@ pub(crate) struct Stored {
     /// A promotion that has not ended.
     pub(crate) is_live: bool,
     pub(crate) hash: u64,
+    /// The same without its version and, of a Stage, the fence.
+    pub(crate) content: u64,
 }
 
 impl Stored {
@@ -88,6 +90,11 @@ impl Stored {
         unread::erase(kind, &mut json);
         let text = |field: &str| json["metadata"][field].as_str().unwrap_or_default().to_owned();
         let object = kind.parse(&json)?;
+        let mut content = json.clone();
+        content["metadata"]["resourceVersion"] = Value::Null;
+        if let Some(annotations) = content["metadata"]["annotations"].as_object_mut() {
+            annotations.remove(annotation::FENCED);
+        }
         let promotion = object.downcast_ref::<VectorPromotion>();
         Ok(Self {
             is_live: promotion.is_some_and(|promotion| !Phase::of_promotion(promotion).is_terminal()),
@@ -96,6 +103,7 @@ impl Stored {
             version: Version { uid: text("uid"), resource_version: text("resourceVersion") },
             object,
             hash: hash_of(&json.to_string()),
+            content: hash_of(&content.to_string()),
             json,
         })
     }

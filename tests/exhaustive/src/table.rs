@@ -23,7 +23,6 @@ fn automatic() -> Vec<Scenario> {
             about: "automatic, 2 vectors, timeout, Stage edit",
             vectors: 2,
             instants: &[0, 300],
-            old: Some(4),
             left: Left { edits: 1, ..LEFT },
             ..BASE
         },
@@ -70,7 +69,6 @@ fn approved() -> Vec<Scenario> {
             configs: &[GATED],
             vectors: 3,
             instants: &[0, 300],
-            old: Some(3),
             left: Left { approvals: 2, ..LEFT },
             ..BASE
         },
@@ -92,7 +90,6 @@ fn made_by_hand() -> Vec<Scenario> {
             name: "F",
             about: "hand-made sequence 9 with approval, timeout",
             instants: &[0, 300],
-            old: Some(4),
             left: Left { approvals: 1, creations: 2, ..LEFT },
             hand_made: &[HIGH],
             numbers: Numbers::Harmless,

@@ -1,13 +1,13 @@
 //! Which decisions a controller may make in a state: one from every combination of views.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use konfidence_sdk::promotion::Setback;
 
+use crate::feasible::{Collected, Offers};
 use crate::model::{Exploration, Move, Step};
 use crate::rules::{Considered, Planned, Sight, recall, remember};
-use crate::shelf::{Kind, Shelf, View, mix};
+use crate::shelf::{Kind, Shelf, View, hash_of, mix};
 use crate::world::{Waits, World};
 
 /// From which moments a controller decides.
@@ -45,40 +45,35 @@ impl Exploration {
     }
 
     /// The decisions that can lead to a write now, each plan once, from its newest views. For a controller with nothing
-    /// behind it they depend on the histories and the clock alone, so they are found once for each of these.
-    pub(crate) fn offers(&self, world: &World, live: &View, after: Option<usize>) -> Arc<[Step]> {
-        let key = world.moment();
+    /// behind it they depend on the histories, the clock and what is out of bounds, so they are found once for each of
+    /// these.
+    pub(crate) fn offers(&self, world: &World, live: &View, after: Option<usize>) -> Arc<Offers> {
+        let left = world.left;
+        let bounds = [left.creations, left.fences, left.promotions, left.configs].map(|left| left > 0);
+        let key = mix(world.moment(), hash_of(&bounds));
         if after.is_none()
             && let Some(offers) = recall(&self.offers, key)
         {
             return offers;
         }
-        let mut steps = Vec::new();
-        let mut seen = HashSet::new();
+        let mut collected = Collected::default();
         let pending = after.and_then(|slot| world.pending.get(slot));
         let flows = pending.map_or(0..self.flows.len(), |pending| pending.flow..pending.flow + 1);
         for flow in flows {
             let nows = pending.map_or(0..world.now + 1, |pending| pending.now..pending.now + 1);
             for now in nows.rev() {
                 let look = Look { flow, now, view: [0; 5], after };
-                self.offers_at(world, live, look, &mut seen, &mut steps);
+                self.offers_at(world, live, look, &mut collected);
             }
         }
-        let offers: Arc<[Step]> = steps.into();
+        let offers = Arc::new(collected.offers(self.scenario.is_reduced));
         if after.is_none() {
             remember(&self.offers, key, Arc::clone(&offers));
         }
         offers
     }
 
-    fn offers_at(
-        &self,
-        world: &World,
-        live: &View,
-        look: Look,
-        seen: &mut HashSet<(u64, bool)>,
-        steps: &mut Vec<Step>,
-    ) {
+    fn offers_at(&self, world: &World, live: &View, look: Look, collected: &mut Collected) {
         let lengths: [usize; 5] = std::array::from_fn(|kind| world.history[kind].shelves.len());
         let templates = 0..lengths[Kind::Template.index()];
         let seeds: Vec<u64> =
@@ -98,9 +93,11 @@ impl Exploration {
                 Considered::Doubt(doubtful) => (self.rules.look(&view(), live, doubtful), true),
             };
             let Some(first) = &planned.first else { continue };
-            if seen.insert((planned.writes, looked)) && self.may_succeed(live, &first.request, looked) {
+            let feasible = self.feasible(world, live, look.flow, &first.left);
+            if collected.is_new(&feasible, looked) {
                 let look = Look { view: indices, ..look };
-                steps.push(Step(if looked { Move::Look(look) } else { Move::Begin(look) }));
+                let step = Step(if looked { Move::Look(look) } else { Move::Begin(look) });
+                collected.put(feasible, looked, step);
             }
         }
     }

@@ -5,9 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use konfidence_sdk::promotion::{Setback, Write};
+use konfidence_sdk::sim::Violation;
 use konfidence_sdk::store::Version;
 
-use crate::check::{Ledger, Violation};
+use crate::check::Ledger;
 use crate::rules::{Asks, Planned};
 use crate::scenario::Left;
 use crate::shelf::{Kind, Shelf, View, hash_of, mix};
@@ -62,8 +63,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn plan(planned: Arc<Planned>, asks: Asks, flow: usize, now: usize) -> Self {
-        let hash = mix(hash_of(&asks.left), flow as u64);
-        Self { waits: Waits::Plan { planned, asks }, flow, now, hash }
+        Self { waits: Waits::Plan { planned, asks }, flow, now, hash: 0 }
     }
 
     /// Whether a plan that waits is to write a Stage on behalf of that promotion.
@@ -130,6 +130,20 @@ impl World {
         let needed: Vec<_> =
             older.iter().filter(|moment| !is_settled(moment)).chain([newest]).map(Arc::clone).collect();
         if needed.len() < history.shelves.len() {
+            *history = Arc::new(History::new(needed));
+        }
+    }
+
+    /// The same, and the newest is asked first, the present too, which is kept whatever is answered.
+    pub(crate) fn forget_from_newest(&mut self, kind: Kind, mut is_settled: impl FnMut(&Shelf) -> bool) {
+        let history = &mut self.history[kind.index()];
+        let newest_first = history.shelves.iter().rev().enumerate();
+        let mut needed: Vec<_> = newest_first
+            .filter(|(age, moment)| !is_settled(moment) || *age == 0)
+            .map(|(_, it)| Arc::clone(it))
+            .collect();
+        if needed.len() < history.shelves.len() {
+            needed.reverse();
             *history = Arc::new(History::new(needed));
         }
     }
