@@ -226,9 +226,9 @@ impl Exploration {
         world.push(effect.kind, Arc::clone(&effect.shelf), self.scenario.old);
         let after = world.live();
         let checked = check(&mut world.ledger, before, &after, effect, author, self.scenario.numbers);
-        let in_order = || match self.scenario.numbers_promotions_in_order() {
-            true => nothing_waits_below(&after, effect),
-            false => Ok(()),
+        let in_order = || {
+            let is_promised = self.scenario.numbers_promotions_in_order();
+            if is_promised { nothing_waits_below(&after, effect) } else { Ok(()) }
         };
         if let Err(violation) = checked.and_then(|()| in_order()) {
             world.broken = Some(Arc::new(violation));
