@@ -292,6 +292,25 @@ async fn schemas_nested_hundreds_deep_are_served_and_those_that_take_all_memory_
 }
 
 #[tokio::test]
+async fn a_rule_that_is_nested_deep_costs_its_author_an_answer_and_not_the_server() {
+    let _alone = ALONE.lock().await;
+    let server = support::server();
+    for (rule, code) in [
+        (format!("{}self == self{}", "(".repeat(200), ")".repeat(200)), None),
+        (format!("{}true", "!".repeat(1_000)), None),
+        (format!("{}true{}", "(".repeat(900), ")".repeat(900)), None),
+        (format!("{}true{}", "(".repeat(100_000), ")".repeat(100_000)), Some(422)),
+        (vec!["true"; 20_000].join(" && "), Some(422)),
+    ] {
+        let mut kind = open_kind();
+        kind["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] =
+            json!([{"rule": rule}]);
+        let answer = json_request(&server, "POST", &format!("{DEFINITIONS}?dryRun=All"), &kind).await;
+        assert!(matches!(answer.code, 201 | 422) && code.is_none_or(|code| answer.code == code), "{}", answer.code);
+    }
+}
+
+#[tokio::test]
 async fn a_body_of_nothing_but_mistakes_is_answered_soon_and_tells_a_hundred() {
     let _alone = ALONE.lock().await;
     let server = support::server();

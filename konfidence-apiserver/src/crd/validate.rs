@@ -6,13 +6,16 @@ use serde_json::Value;
 use super::structure;
 use crate::field::{FieldError, FieldErrors};
 use crate::json::{list, text};
-use crate::schema::{Schema, Structural};
+use crate::schema::{Schema, Structural, levels_of_rules};
 use crate::table::is_valid_path;
 use crate::verbs::validate::names;
 
 /// How long the paths of all schemas of a version may be together, in bytes. A real server has no such bound; from about
 /// a thousand levels on it takes seconds for each request, or runs into its deadline.
 pub(super) const MOST_SPRAWL: usize = 16 << 20;
+
+/// How many signs (brackets, operators, dots) a rule may have: each may open a level. A real server bounds the levels.
+const MOST_SIGNS: usize = 2_000;
 
 /// Everything that is wrong with a definition; `old` is its present state on an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>) -> FieldErrors {
@@ -213,6 +216,10 @@ fn check_schema(version: &Value, at: &str, errors: &mut FieldErrors) {
             "its schemas are nested too deep: the paths of all of them together are longer than {MOST_SPRAWL} bytes"
         );
         errors.push(FieldError::forbidden(at, why));
+        return;
+    }
+    if levels_of_rules(schema) > MOST_SIGNS {
+        errors.push(FieldError::forbidden(at, format!("a rule of it has more than {MOST_SIGNS} signs: split it")));
         return;
     }
     structure::check(schema, at, errors);

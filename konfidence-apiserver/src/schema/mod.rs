@@ -43,7 +43,7 @@ pub(crate) struct Schema {
     /// Of the status alone, and how it is written.
     status: Option<(values::Values, Value)>,
     rules: rules::Rules,
-    /// How deep the source is nested, and with it all of the others.
+    /// How deep the source is nested, or its rules, and with it all of the others.
     levels: usize,
 }
 
@@ -71,6 +71,11 @@ impl Schema {
     /// # Errors
     /// Which part of the schema makes no sense.
     pub(crate) fn compile(source: Value) -> Result<Self, String> {
+        let levels = nesting(&source).max(levels_of_rules(&source));
+        fitting(levels, || Self::compile_here(source, levels))
+    }
+
+    fn compile_here(source: Value, levels: usize) -> Result<Self, String> {
         let status = source.pointer("/properties/status").cloned();
         let status = status.map(|status| values::Values::compile(&status).map(|values| (values, status)));
         Ok(Self {
@@ -78,7 +83,7 @@ impl Schema {
             structure: Structural::parse(&source),
             values: values::Values::compile(&source)?,
             rules: rules::Rules::compile(&source),
-            levels: nesting(&source),
+            levels,
             source,
         })
     }
@@ -192,7 +197,7 @@ impl Schema {
     /// Asks the rules, unless the object is too broken for that.
     fn ask(&self, object: &Value, old: Option<&Value>, mut errors: FieldErrors) -> FieldErrors {
         if !errors.iter().any(FieldError::is_blocking) {
-            errors.extend(self.rules.check(object, old, &self.structure));
+            errors.extend(fitting(self.levels, || self.rules.check(object, old, &self.structure)));
         } else if !self.rules.is_empty() {
             errors.push(FieldError::invalid(
                 "<nil>",
@@ -211,4 +216,5 @@ impl Schema {
 }
 
 pub(crate) use cost::longest;
+pub(crate) use rules::levels as levels_of_rules;
 pub(crate) use values::kind_of;

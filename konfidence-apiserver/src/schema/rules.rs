@@ -165,6 +165,21 @@ fn cut(schema: &Value, levels: usize) -> Option<Value> {
     Some(Value::Object(kept.into_iter().chain(changed.into_iter().filter(|(_, value)| !value.is_null())).collect()))
 }
 
+/// How many levels the rules of a schema may be parsed into at most: each sign may open one.
+pub(crate) fn levels(schema: &Value) -> usize {
+    match schema {
+        Value::Object(fields) => {
+            let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
+            let texts = rules.flat_map(|rule| ["rule", "messageExpression"].map(|name| rule.get(name)));
+            let texts = texts.flatten().filter_map(Value::as_str);
+            let here = texts.map(|text| text.bytes().filter(u8::is_ascii_punctuation).count()).max();
+            fields.values().map(levels).max().max(here).unwrap_or_default()
+        }
+        Value::Array(items) => items.iter().map(levels).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
 fn has_rules(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.contains_key("x-kubernetes-validations") || fields.values().any(has_rules),
