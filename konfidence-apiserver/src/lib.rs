@@ -20,6 +20,7 @@
 
 mod apply;
 mod builtin;
+mod cel;
 mod crd;
 mod discovery;
 mod field;

@@ -2,7 +2,8 @@
 
 pub(crate) mod formats;
 mod install;
-mod pattern;
+pub(crate) mod pattern;
+mod rules;
 mod structure;
 pub(crate) mod validate;
 pub(crate) mod within;

@@ -1,7 +1,7 @@
 //! The slips in regular expressions that people make, in the words of Go's parser.
 
 /// Why a pattern is none; `None`: nothing of what is looked for.
-pub(super) fn misspelt(pattern: &str) -> Option<String> {
+pub(crate) fn misspelt(pattern: &str) -> Option<String> {
     let mut groups = 0_usize;
     // Whether there is something that an operator could repeat.
     let mut repeatable = false;

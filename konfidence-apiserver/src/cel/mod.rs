@@ -1,0 +1,86 @@
+//! What a rule in CEL says, before it is ever asked: whether the fields, functions and operators that it names exist for
+//! the types that the schema declares, and what comes out of it.
+//!
+//! ```text
+//!   text -> tokens -> tree -> types
+//!           lexer     parser  check, with functions and what types makes of the schema
+//! ```
+//!
+//! The library that evaluates rules compiles them without types, and its tree tells no places. A real server says what is
+//! wrong and where, so the tree is read here once more. Whatever this does not know for certain is let pass: a rule that
+//! a real server takes must not be refused.
+
+mod check;
+mod functions;
+mod lexer;
+mod parser;
+mod types;
+
+use serde_json::Value;
+
+use self::check::Check;
+use self::types::{Type, of_schema};
+
+/// What a rule or its message has to come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Bool,
+    String,
+}
+
+/// What is wrong with an expression.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// Each with its place, as a real server prints them.
+    Types(String),
+    /// It comes to something else.
+    Result,
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// The schema of what is `self` there.
+    pub schema: &'a Value,
+    /// Whether that is a whole object.
+    pub is_object: bool,
+    /// Whether `oldSelf` may be missing.
+    pub old_is_optional: bool,
+}
+
+/// The first thing that is wrong with the types of `source`; `None`: nothing is known to be.
+pub(crate) fn mistake(source: &str, place: Place<'_>, wanted: Wanted) -> Option<Mistake> {
+    let tree = parser::parse(&lexer::tokens(source)?)?;
+    let of_self = of_schema(place.schema, place.is_object)?;
+    let of_old = if place.old_is_optional { Type::Optional(Box::new(of_self.clone())) } else { of_self.clone() };
+    let mut check = Check::new(vec![("self", of_self), ("oldSelf", of_old)]);
+    let result = check.type_of(&tree);
+    if !check.mistakes.is_empty() {
+        check.mistakes.sort_by_key(|(at, _)| *at);
+        let told = check.mistakes.iter().map(|(at, what)| in_place(source, *at, what));
+        return Some(Mistake::Types(told.collect::<Vec<_>>().join("\n")));
+    }
+    let wanted = match wanted {
+        Wanted::Bool => Type::Bool,
+        Wanted::String => Type::String,
+    };
+    (!result.may_be(&wanted)).then_some(Mistake::Result)
+}
+
+/// A mistake with its line and a mark under its place.
+fn in_place(source: &str, at: usize, what: &str) -> String {
+    let before = source.get(..at).unwrap_or(source);
+    let begin = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = source.get(begin..).unwrap_or_default().lines().next().unwrap_or_default();
+    let number = before.matches('\n').count() + 1;
+    let column = before.get(begin..).unwrap_or_default().chars().count();
+    format!(
+        "ERROR: <input>:{number}:{}: {what}\n | {}\n | {}^",
+        column + 1,
+        line.replace('\t', " "),
+        ".".repeat(column)
+    )
+}
+
+#[cfg(test)]
+mod tests;
