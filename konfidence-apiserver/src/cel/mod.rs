@@ -67,6 +67,20 @@ pub(crate) fn mistake(source: &str, place: Place<'_>, wanted: Wanted) -> Option<
     (!result.may_be(&wanted)).then_some(Mistake::Result)
 }
 
+/// Whether `self` stands nowhere in a rule but in `self.metadata.name`, and `oldSelf` nowhere.
+pub(crate) fn reads_only_the_name(source: &str) -> bool {
+    const NAME: [&str; 4] = [".", "metadata", ".", "name"];
+    let Some(tokens) = lexer::tokens(source) else { return false };
+    let is_field = |at: usize| at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|before| before.text == ".");
+    let named = tokens.iter().enumerate().filter(|(at, token)| token.kind == lexer::Kind::Name && !is_field(*at));
+    let mut reads = named.filter(|(_, token)| matches!(token.text, "self" | "oldSelf")).peekable();
+    reads.peek().is_some()
+        && reads.all(|(at, token)| {
+            let after = tokens.iter().skip(at + 1).take(NAME.len()).map(|token| token.text);
+            token.text == "self" && after.eq(NAME)
+        })
+}
+
 /// A mistake with its line and a mark under its place.
 fn in_place(source: &str, at: usize, what: &str) -> String {
     let before = source.get(..at).unwrap_or(source);

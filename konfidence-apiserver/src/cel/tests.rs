@@ -123,3 +123,24 @@ fn what_a_real_server_takes_is_taken() {
         assert_eq!(told(rule, true), "taken", "{rule}");
     }
 }
+
+#[test]
+fn a_rule_of_the_name_is_told_from_one_that_reads_more() {
+    for (rule, wanted) in [
+        ("size(self.metadata.name) <= 49", true),
+        ("self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')", true),
+        ("self . metadata\n.name.startsWith('self.spec') || self.metadata.name == 'oldSelf'", true),
+        ("self.metadata.name == self.spec.vector", false),
+        ("self.metadata.name == oldSelf.metadata.name", false),
+        ("self.metadata.names == 'a'", false),
+        ("self.metadata.generateName == 'a'", false),
+        ("self.metadata.name == 'a' && has(self.spec)", false),
+        ("[self].all(one, one.spec.vector == self.metadata.name)", false),
+        ("self.metadata.name != r'\\' + self.spec.vector + '\\'", false),
+        ("self.metadata.name != '''a'b''' + self.spec.vector", false),
+        ("self.metadata.name.matches('^\\\\w\\'self.spec$') // and self.spec", true),
+        ("1 == 1", false),
+    ] {
+        assert_eq!(reads_only_the_name(rule), wanted, "{rule}");
+    }
+}
