@@ -124,6 +124,10 @@ pub(super) const QUALIFIED: &[(&str, &[&str])] = &[
 pub(super) const TYPES: &[&str] =
     &["bool", "bytes", "double", "duration", "dyn", "google", "int", "list", "map", "null_type", "string", "uint"];
 
+/// The macros that take a turn for each element.
+pub(super) const MACROS: &[&str] =
+    &["all", "exists", "exists_one", "existsOne", "filter", "map", "transformList", "transformMap"];
+
 /// What a method of this name gives, whatever it is called on.
 pub(super) fn result_of(method: &str) -> Type<'static> {
     match method {

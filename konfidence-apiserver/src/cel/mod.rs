@@ -19,6 +19,7 @@ mod types;
 use serde_json::Value;
 
 use self::check::Check;
+use self::functions::MACROS;
 use self::types::{Type, of_schema};
 
 /// What a rule or its message has to come to.
@@ -79,6 +80,29 @@ pub(crate) fn reads_only_the_name(source: &str) -> bool {
             let after = tokens.iter().skip(at + 1).take(NAME.len()).map(|token| token.text);
             token.text == "self" && after.eq(NAME)
         })
+}
+
+/// How deep the macros of a rule that take a turn for each element are nested in each other.
+pub(crate) fn macro_depth(source: &str) -> u32 {
+    // A quote without an end is no rule.
+    let tokens = lexer::tokens(source).unwrap_or_default();
+    // Whether each open parenthesis is a macro's.
+    let mut open = Vec::new();
+    let (mut depth, mut deepest) = (0, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => {
+                let before = at.checked_sub(2).and_then(|from| tokens.get(from..at));
+                let is_macro = matches!(before, Some([dot, name]) if dot.text == "." && MACROS.contains(&name.text));
+                open.push(is_macro);
+                depth += u32::from(is_macro);
+                deepest = deepest.max(depth);
+            }
+            ")" => depth -= u32::from(open.pop().unwrap_or_default()),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// A mistake with its line and a mark under its place.

@@ -10,14 +10,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::path::Place;
+use crate::cel::macro_depth;
 use crate::field::{FieldError, FieldErrors};
 
 /// Turns of all macros of an object's rules: the real server's budget for them.
 const MOST_TURNS: usize = 10_000_000;
-
-/// The macros that take a turn for each element.
-const MACROS: [&str; 8] =
-    ["all", "exists", "exists_one", "existsOne", "filter", "map", "transformList", "transformMap"];
 
 /// The rules with nested macros, at the places of a schema that have some.
 #[derive(Debug, Default)]
@@ -34,7 +31,7 @@ impl Costs {
     pub(super) fn of(schema: &Value) -> Option<Self> {
         let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
         let rules = rules.into_iter().flatten().filter_map(|rule| rule.get("rule")?.as_str());
-        let rules = rules.map(|rule| (rule.to_owned(), depth(rule))).filter(|(_, depth)| *depth > 1).collect();
+        let rules = rules.map(|rule| (rule.to_owned(), macro_depth(rule))).filter(|(_, depth)| *depth > 1).collect();
         let fields = schema.get("properties").and_then(Value::as_object);
         let fields = fields.into_iter().flatten();
         let fields = fields.filter_map(|(name, below)| Some((name.clone(), Self::of(below)?))).collect();
@@ -98,38 +95,6 @@ pub(crate) fn longest(value: &Value) -> usize {
     }
 }
 
-/// How deep the macros of a rule are nested.
-fn depth(rule: &str) -> u32 {
-    // Whether each open parenthesis is a macro's.
-    let mut open = Vec::new();
-    let (mut depth, mut deepest) = (0, 0);
-    let mut quote = None;
-    let mut word = String::new();
-    let mut letters = rule.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(_), '\\') => drop(letters.next()),
-            (Some(begin), _) if begin == letter => quote = None,
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, '(') => {
-                let is_macro = word.strip_prefix('.').is_some_and(|name| MACROS.contains(&name));
-                open.push(is_macro);
-                depth += u32::from(is_macro);
-                deepest = deepest.max(depth);
-            }
-            (None, ')') => depth -= u32::from(open.pop().unwrap_or_default()),
-            _ => {}
-        }
-        match letter {
-            '.' => ".".clone_into(&mut word),
-            _ if letter.is_alphanumeric() || letter == '_' => word.push(letter),
-            _ if letter.is_whitespace() => {}
-            _ => word.clear(),
-        }
-    }
-    deepest
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -145,7 +110,7 @@ mod tests {
             ("self.all(a, a.matches('.all(x, y.all('))", 1),
             ("self.all(a, self.all(b, self.map(c, c).all(d, d == \"\\\")\")))", 3),
         ] {
-            assert_eq!(depth(rule), wanted, "{rule}");
+            assert_eq!(macro_depth(rule), wanted, "{rule}");
         }
     }
 
